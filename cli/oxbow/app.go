@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,18 +20,20 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 
-	databaseURL string // --database-url; use dsn
+	databaseURL string // --database-url; see needsDatabase
 	json        bool   // --json
 	verbose     bool   // --verbose
 	started     bool   // the command line is valid and a command is running
 }
 
-// dsn returns the connection string of the database.
-func (a *app) dsn() (string, error) {
-	if a.databaseURL == "" {
-		return "", usagef("no database: set DATABASE_URL or --database-url, for example postgres://user@localhost/app")
+// needsDatabase returns a command's function that requires a database URL. It does not connect.
+func (a *app) needsDatabase(run runE) runE {
+	return func(cmd *cobra.Command, args []string) error {
+		if a.databaseURL == "" {
+			return usagef("no database: set DATABASE_URL or --database-url, for example postgres://user@localhost/app")
+		}
+		return run(cmd, args)
 	}
-	return a.databaseURL, nil
 }
 
 // logger logs to standard error: warnings, and with --verbose also the steps taken.
@@ -69,6 +72,15 @@ func (a *app) jsonFlag(f *pflag.FlagSet) {
 	f.BoolVar(&a.json, "json", false, "print JSON")
 }
 
+// output prints v as JSON if --json is given, and otherwise calls print.
+func (a *app) output(v any, print func()) error {
+	if a.json {
+		return a.printJSON(v)
+	}
+	print()
+	return nil
+}
+
 // printJSON writes v as indented JSON. A nil slice is an empty array.
 func (a *app) printJSON(v any) error {
 	if s := reflect.ValueOf(v); s.Kind() == reflect.Slice && s.IsNil() {
@@ -103,8 +115,16 @@ func (a *app) isUsage(err error) bool {
 // prepare makes a command and those below it reject extra arguments and read their environment variables, and records
 // when a command begins to run. Before that, cobra only parses the command line.
 func (a *app) prepare(cmd *cobra.Command) {
-	if cmd.Args == nil {
+	if check := cmd.Args; check == nil {
 		cmd.Args = cobra.NoArgs
+	} else {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if check(cmd, args) != nil {
+				_, arguments, _ := strings.Cut(cmd.Use, " ")
+				return fmt.Errorf("expected %s, got %s", arguments, count(len(args), "argument"))
+			}
+			return nil
+		}
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {

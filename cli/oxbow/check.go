@@ -67,11 +67,7 @@ func (d *database) check(ctx context.Context, o consistency.Options) error {
 	if err != nil {
 		return err
 	}
-	if d.json {
-		err = d.printJSON(c)
-	} else {
-		d.printChecked(c, o.Repair)
-	}
+	err = d.output(c, func() { d.printChecked(c, o.Repair) })
 	switch left := c.Problems - c.Repaired; {
 	case err != nil || left == 0:
 		return err

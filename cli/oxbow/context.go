@@ -47,15 +47,14 @@ The embedding flags must select the model of the database's vectors.`,
 			return err
 		}
 		u.sayDegraded(found.Degraded)
-		switch {
-		case u.json:
-			return u.printJSON(newPrintedContext(found))
-		case found.Text == "":
-			u.say("User %q has nothing to show within %s.", u.id, count(q.MaxTokens, "token"))
-		default:
+		printed := printedContext{found.Text, found.Tokens, append([]oxbow.ContextPart{}, found.Parts...)}
+		return u.output(printed, func() {
+			if found.Text == "" {
+				u.say("User %q has nothing to show within %s.", u.id, count(q.MaxTokens, "token"))
+				return
+			}
 			u.printf("%s\n", found.Text)
-		}
-		return nil
+		})
 	}, embedding.option)
 	return cmd
 }
@@ -65,11 +64,4 @@ type printedContext struct {
 	Text   string              `json:"text"`
 	Tokens int                 `json:"tokens"`
 	Parts  []oxbow.ContextPart `json:"parts"`
-}
-
-func newPrintedContext(c oxbow.PromptContext) printedContext {
-	if c.Parts == nil {
-		c.Parts = []oxbow.ContextPart{}
-	}
-	return printedContext{c.Text, c.Tokens, c.Parts}
 }

@@ -41,14 +41,14 @@ type clientOption func(context.Context) (oxbow.Option, error)
 
 // onDatabase returns a command's function that connects to the database, calls run, and disconnects.
 func (a *app) onDatabase(run runOnData, options ...clientOption) runE {
-	return func(cmd *cobra.Command, args []string) error {
+	return a.needsDatabase(func(cmd *cobra.Command, args []string) error {
 		d, err := a.connect(cmd.Context(), options...)
 		if err != nil {
 			return err
 		}
-		defer d.close()
+		defer d.pool.Close()
 		return run(cmd.Context(), d, args)
-	}
+	})
 }
 
 // asOperator is onDatabase for commands that read the data of all users.
@@ -107,11 +107,7 @@ func (a *app) connect(ctx context.Context, options ...clientOption) (*database, 
 			all = append(all, o)
 		}
 	}
-	dsn, err := a.dsn()
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := pgxpool.ParseConfig(dsn)
+	cfg, err := pgxpool.ParseConfig(a.databaseURL)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +130,6 @@ func (a *app) connect(ctx context.Context, options ...clientOption) (*database, 
 	return &database{a, pool, client}, nil
 }
 
-func (d *database) close() { d.pool.Close() }
-
 // checkDatabase checks extensions and versions on a separate connection, before the pool's connections look up types.
 func checkDatabase(ctx context.Context, cfg *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, cfg.Copy())
@@ -147,22 +141,20 @@ func checkDatabase(ctx context.Context, cfg *pgx.ConnConfig) error {
 }
 
 // as runs f in a transaction that may see the user, even if the login is a member of oxbow_app.
-func (d *database) as(ctx context.Context, userID string, f func(store.DB) error) error {
-	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+func as[T any](ctx context.Context, d *database, userID string, f func(store.DB) (T, error)) (result T, err error) {
+	err = pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) (err error) {
 		if _, err := tx.Exec(ctx, `select set_config('oxbow.user_id', $1, true)`, userID); err != nil {
 			return store.Explain(err)
 		}
-		return f(tx)
+		result, err = f(tx)
+		return err
 	})
+	return result, err
 }
 
 // user returns a user with the time zone, UTC unless it is set.
 func (d *database) user(ctx context.Context, id string) (*user, error) {
-	var zone store.Zone
-	err := d.as(ctx, id, func(db store.DB) (err error) {
-		zone, err = store.UserZone(ctx, db, id)
-		return err
-	})
+	zone, err := as(ctx, d, id, func(db store.DB) (store.Zone, error) { return store.UserZone(ctx, db, id) })
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/localpg"
 	"github.com/oxbow-memory/oxbow/migrations"
+	"github.com/oxbow-memory/oxbow/worker"
 )
 
 func devCommand(a *app) *cobra.Command {
@@ -50,7 +51,7 @@ With a command, run it instead of a worker, with DATABASE_URL in its environment
 			if len(command) > 0 {
 				return a.runCommand(ctx, command)
 			}
-			w, err := flags.open(ctx, a, a.serviceLogger())
+			w, err := worker.New(ctx, flags.config(a.databaseURL, a.serviceLogger()))
 			if err != nil {
 				return err
 			}

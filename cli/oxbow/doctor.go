@@ -34,32 +34,31 @@ a remedy.
 It reads the catalog, PostgreSQL's statistics and a bounded number of rows, and changes nothing. It requires
 the owner of the schema or a member of oxbow_worker, and lists what the login may not see. The command fails
 on errors and warnings, not on advice.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if want.Timeout < time.Millisecond || want.Timeout > time.Hour {
-				return usagef("invalid --timeout %s: expected 1ms to 1h", want.Timeout)
-			}
-			for _, x := range migrations.Indexes() {
-				want.Indexes = append(want.Indexes, doctor.ExpectedIndex(x))
-			}
-			embedder, err := flags.open()
-			if err != nil {
-				return err
-			}
-			want.Model = store.EmbeddingModel{Model: embedder.Model(), Dimension: embedder.Dimension()}
-			d, err := a.diagnose(cmd.Context(), want)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				err = a.printJSON(d)
-			} else {
-				a.printDiagnosis(d)
-			}
-			if err == nil && !d.Healthy {
-				err = fmt.Errorf("%s is unhealthy: %s", d.Database, tally(d.Findings, doctor.LevelError, doctor.LevelWarning))
-			}
+	}
+	run := a.needsDatabase(func(cmd *cobra.Command, _ []string) error {
+		for _, x := range migrations.Indexes() {
+			want.Indexes = append(want.Indexes, doctor.ExpectedIndex(x))
+		}
+		embedder, err := flags.open()
+		if err != nil {
 			return err
-		},
+		}
+		want.Model = store.EmbeddingModel{Model: embedder.Model(), Dimension: embedder.Dimension()}
+		d, err := a.diagnose(cmd.Context(), want)
+		if err != nil {
+			return err
+		}
+		err = a.output(d, func() { a.printDiagnosis(d) })
+		if err == nil && !d.Healthy {
+			err = fmt.Errorf("%s is unhealthy: %s", d.Database, tally(d.Findings, doctor.LevelError, doctor.LevelWarning))
+		}
+		return err
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if want.Timeout < time.Millisecond || want.Timeout > time.Hour {
+			return usagef("invalid --timeout %s: expected 1ms to 1h", want.Timeout)
+		}
+		return run(cmd, args)
 	}
 	flags.add(cmd.Flags())
 	cmd.Flags().DurationVar(&want.Timeout, "timeout", 5*time.Second, "timeout of one query")
@@ -68,11 +67,7 @@ on errors and warnings, not on advice.`,
 }
 
 func (a *app) diagnose(ctx context.Context, want doctor.Expected) (d diagnosis, err error) {
-	dsn, err := a.dsn()
-	if err != nil {
-		return d, err
-	}
-	schema, err := migrations.Read(ctx, dsn)
+	schema, err := migrations.Read(ctx, a.databaseURL)
 	if err != nil {
 		return d, err
 	}
@@ -83,7 +78,7 @@ func (a *app) diagnose(ctx context.Context, want doctor.Expected) (d diagnosis, 
 		if err != nil {
 			return d, err
 		}
-		defer db.close()
+		defer db.pool.Close()
 		if err := seeAll(ctx, db.pool, "oxbow doctor"); err != nil {
 			return d, err
 		}

@@ -43,20 +43,18 @@ func (u *user) listEntities(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if u.json {
-		return u.printJSON(entities)
-	}
-	if len(entities) == 0 {
-		u.say("No memory of user %q names a known entity.", u.id)
-		return nil
-	}
-	t := u.table("name", "kind", "#mentions", "first seen", "last seen", "~relations", "ended")
-	for _, e := range entities {
-		t.add(e.Name, e.Kind, e.Mentions, u.day(e.ValidAt), u.day(e.LastSeen), relations(e),
-			u.day(earlier(e.InvalidAt, e.ExpiredAt)))
-	}
-	t.print()
-	return nil
+	return u.output(entities, func() {
+		if len(entities) == 0 {
+			u.say("No memory of user %q names a known entity.", u.id)
+			return
+		}
+		t := u.table("name", "kind", "#mentions", "first seen", "last seen", "~relations", "ended")
+		for _, e := range entities {
+			t.add(e.Name, e.Kind, e.Mentions, u.day(e.ValidAt), u.day(e.LastSeen), relations(e),
+				u.day(earlier(e.InvalidAt, e.ExpiredAt)))
+		}
+		t.print()
+	})
 }
 
 // relations lists the relations of an entity, followed by entities that are mentioned together with it.
@@ -88,20 +86,17 @@ func (u *user) showEntities(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if u.json {
-		return u.printJSON(entities)
-	}
-	if len(entities) == 0 {
-		u.say("No memory of user %q names %q. \"oxbow entities %s\" lists the known names.", u.id, name, u.id)
-		return nil
-	}
-	for i, e := range entities {
-		if i > 0 {
-			u.printf("\n")
+	return u.output(entities, func() {
+		if len(entities) == 0 {
+			u.say("No memory of user %q names %q. \"oxbow entities %s\" lists the known names.", u.id, name, u.id)
 		}
-		u.printEntity(e)
-	}
-	return nil
+		for i, e := range entities {
+			if i > 0 {
+				u.printf("\n")
+			}
+			u.printEntity(e)
+		}
+	})
 }
 
 func (u *user) printEntity(e oxbow.NamedEntity) {

@@ -132,18 +132,15 @@ func (d *database) confirmMemory(ctx context.Context, user string, flags eraseFl
 
 // printReceipt shows how many rows each table lost, and how to prove the erasure.
 func (d *database) printReceipt(r oxbow.Receipt, what string) error {
-	if d.json {
-		return d.printJSON(r)
-	}
-	if len(r.Erased) > 0 {
-		t := d.table("table", "#rows erased")
-		for _, e := range r.Erased {
-			t.add(e.Table, e.Rows)
+	return d.output(r, func() {
+		if len(r.Erased) > 0 {
+			t := d.table("table", "#rows erased")
+			for _, e := range r.Erased {
+				t.add(e.Table, e.Rows)
+			}
+			t.print()
 		}
-		t.print()
-	}
-	d.printf("Erased %s: %s.\n", what, count(r.Rows(), "row"))
-	d.printf("Receipt %s of %s UTC, requested by %s.\n", r.ID, format(r.At, secondLayout, time.UTC), printable(r.Actor))
-	d.printf("Proof, stored nowhere else: %s\n", r.Proof)
-	return nil
+		d.printf("Erased %s: %s.\nReceipt %s of %s UTC, requested by %s.\nProof, stored nowhere else: %s\n",
+			what, count(r.Rows(), "row"), r.ID, format(r.At, secondLayout, time.UTC), printable(r.Actor), r.Proof)
+	})
 }

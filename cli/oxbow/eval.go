@@ -93,15 +93,13 @@ func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			return a.printJSON(report)
-		}
-		if run.messages > 0 {
-			a.printf("%s extracted from %s (%.2f per message).\n", count(run.loaded, "memory"), count(run.messages, "message"),
-				float64(run.loaded)/float64(run.messages))
-		}
-		a.printReport(report, run.loaded, len(set.Users), model)
-		return nil
+		return a.output(report, func() {
+			if run.messages > 0 {
+				a.printf("%s extracted from %s (%.2f per message).\n", count(run.loaded, "memory"),
+					count(run.messages, "message"), float64(run.loaded)/float64(run.messages))
+			}
+			a.printReport(report, run.loaded, len(set.Users), model)
+		})
 	}, func(context.Context) (oxbow.Option, error) { return oxbow.WithEmbedder(embedder), nil })(cmd, nil)
 }
 

@@ -6,17 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/worker"
 )
 
 // load imports the file's memories. It hides the run's users from workers before it commits.
@@ -48,7 +49,7 @@ func (r *evaluation) extract(ctx context.Context, flags *evalFlags) error {
 	if err != nil {
 		return err
 	}
-	w, err := flags.work.open(ctx, r.app, r.logger())
+	w, err := worker.New(ctx, flags.work.config(r.databaseURL, r.logger()))
 	if err != nil {
 		return err
 	}
@@ -79,15 +80,9 @@ const (
 	evalAttempts = 4   // requests to a provider that is unavailable
 )
 
-// batch is a batch of memories of one user.
-type batch struct {
-	userID string
-	ids    []uuid.UUID
-}
-
 // embed adds what the worker's embed job adds to the memories: vectors and search terms.
 func (r *evaluation) embed(ctx context.Context) error {
-	var batches []batch
+	var batches [][]store.MemoryRef // of one user each
 	var total int64
 	for _, userID := range r.users {
 		ids, err := store.MemoryIDs(ctx, r.pool, userID)
@@ -95,16 +90,11 @@ func (r *evaluation) embed(ctx context.Context) error {
 			return err
 		}
 		total += int64(len(ids))
-		for len(ids) > 0 {
-			n := min(len(ids), evalBatch)
-			batches = append(batches, batch{userID, ids[:n]})
-			ids = ids[n:]
-		}
+		batches = slices.AppendSeq(batches, slices.Chunk(store.Refs(userID, ids), evalBatch))
 	}
 	bar := r.progress("embed", total)
 	defer bar.end()
-	return inParallel(ctx, batches, func(ctx context.Context, b batch) error { return r.embedBatch(ctx, b) },
-		func(b batch) { bar.add(int64(len(b.ids))) })
+	return inParallel(ctx, batches, r.embedBatch, func(b []store.MemoryRef) { bar.add(int64(len(b))) })
 }
 
 // inParallel works on a few tasks at once until one fails. It calls done after each task, one at a time.
@@ -127,8 +117,8 @@ func inParallel[T any](ctx context.Context, tasks []T, work func(context.Context
 	return group.Wait()
 }
 
-func (r *evaluation) embedBatch(ctx context.Context, b batch) error {
-	memories, err := store.Embeddables(ctx, r.pool, store.Refs(b.userID, b.ids), r.embedder.Model())
+func (r *evaluation) embedBatch(ctx context.Context, batch []store.MemoryRef) error {
+	memories, err := store.Embeddables(ctx, r.pool, batch, r.embedder.Model())
 	if err != nil {
 		return err
 	}
@@ -152,7 +142,7 @@ func (r *evaluation) embedBatch(ctx context.Context, b batch) error {
 		if _, err := store.WriteVectors(ctx, tx, model, embedded, vectors); err != nil {
 			return err
 		}
-		_, err := store.IndexMemories(ctx, tx, store.Refs(b.userID, b.ids))
+		_, err := store.IndexMemories(ctx, tx, batch)
 		return err
 	})
 }

@@ -19,14 +19,13 @@ forgotten ones and traits, history, links, sessions, messages and settings. Data
 the sensory stream, are left out.`,
 		Example: `  oxbow export ada --output ada.jsonl`,
 		Args:    cobra.ExactArgs(1),
-		RunE: a.onUser(func(ctx context.Context, u *user, _ []string) error {
+		RunE: a.onUser(func(ctx context.Context, u *user, _ []string) (err error) {
 			var report oxbow.ExportReport
 			write := func(w io.Writer) (err error) {
 				report, err = u.client.ExportUser(ctx, u.id, w)
 				return err
 			}
 			toFile := output != "" && output != "-"
-			var err error
 			if toFile {
 				err = writeFile(output, write)
 			} else {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -38,16 +39,14 @@ Without --user, search the memories of all users, which is slow in a large datab
 			if s.History, err = u.client.History(ctx, u.id, id); err != nil {
 				return err
 			}
-			if u.json {
-				return u.printJSON(s)
-			}
-			u.printVersions(s.Versions, id)
-			u.printf("\n")
-			u.printChanges(s)
-			if s.Versions[0].Type == oxbow.TypeTrait {
-				u.printf("\nFor the evidence, run: oxbow trait %s --user %s\n", id, printable(u.id))
-			}
-			return nil
+			return u.output(s, func() {
+				u.printVersions(s.Versions, id)
+				u.printf("\n")
+				u.printChanges(s)
+				if s.Versions[0].Type == oxbow.TypeTrait {
+					u.printf("\nFor the evidence, run: oxbow trait %s --user %s\n", id, printable(u.id))
+				}
+			})
 		}),
 	}
 	userFlag(cmd.Flags(), &userID, "user of the memory")
@@ -106,11 +105,7 @@ func (u *user) printChanges(s story) {
 				continue
 			}
 			printed[m.ID] = true
-			by := m.Speaker
-			if by == "" {
-				by = m.Role
-			}
-			t.add(m.At, "  said", "", by, "  "+printable(m.Content), "in "+m.SessionID)
+			t.add(m.At, "  said", "", cmp.Or(m.Speaker, m.Role), "  "+printable(m.Content), "in "+m.SessionID)
 		}
 	}
 	t.print()
@@ -152,8 +147,5 @@ func eventName(event string) string {
 	names := map[string]string{"ADD": "stored", "UPDATE": "updated", "SUPERSEDE": "superseded", "DELETE": "forgotten",
 		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used", "EXPIRE": "expired",
 		"PROMOTE": "promoted"}
-	if name, ok := names[event]; ok {
-		return name
-	}
-	return event
+	return cmp.Or(names[event], event)
 }

@@ -107,11 +107,7 @@ func (d *database) importV1(ctx context.Context, from string, o importv1.Options
 		}
 		return err
 	}
-	if d.json {
-		return d.printJSON(report)
-	}
-	d.printV1(report)
-	return nil
+	return d.output(report, func() { d.printV1(report) })
 }
 
 func (d *database) printV1(r importv1.Report) {

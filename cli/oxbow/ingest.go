@@ -168,23 +168,23 @@ refers to them.`,
 		if err != nil {
 			return err
 		}
-		if u.json {
-			return u.printJSON(files)
-		}
-		if len(files) == 0 {
-			u.say("User %q has no ingested files.", u.id)
-			return nil
-		}
-		t := u.table("path", "type", "#bytes", "#chunks", "#chunk size", "ingested")
-		for _, f := range files {
-			var settings struct {
-				ChunkSize json.Number `json:"chunk_size"`
-			}
-			_ = json.Unmarshal(f.Settings, &settings) // other programs may have written anything
-			t.add(f.Path, f.MediaType, f.Bytes, f.Chunks, settings.ChunkSize.String(), f.UpdatedAt)
-		}
-		t.print()
-		return nil
+		return u.output(files, func() { u.printFiles(files) })
 	})
 	return cmd
+}
+
+func (u *user) printFiles(files []documents.File) {
+	if len(files) == 0 {
+		u.say("User %q has no ingested files.", u.id)
+		return
+	}
+	t := u.table("path", "type", "#bytes", "#chunks", "#chunk size", "ingested")
+	for _, f := range files {
+		var settings struct {
+			ChunkSize json.Number `json:"chunk_size"`
+		}
+		_ = json.Unmarshal(f.Settings, &settings) // other programs may have written anything
+		t.add(f.Path, f.MediaType, f.Bytes, f.Chunks, settings.ChunkSize.String(), f.UpdatedAt)
+	}
+	t.print()
 }

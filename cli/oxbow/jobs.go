@@ -29,19 +29,17 @@ cron expression in UTC; null restores the default.
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(kinds)
-			}
-			t := a.table("kind", "queue", "schedule", "next run", "last run", "took", "outcome")
-			for _, k := range kinds {
-				took := ""
-				if k.LastSeconds != nil {
-					took = time.Duration(*k.LastSeconds * float64(time.Second)).Round(time.Millisecond).String()
+			return a.output(kinds, func() {
+				t := a.table("kind", "queue", "schedule", "next run", "last run", "took", "outcome")
+				for _, k := range kinds {
+					took := ""
+					if k.LastSeconds != nil {
+						took = time.Duration(*k.LastSeconds * float64(time.Second)).Round(time.Millisecond).String()
+					}
+					t.add(k.Kind, k.Queue, cmp.Or(k.Schedule, "-"), utc(k.NextRunAt), utc(k.LastRunAt), took, k.LastOutcome)
 				}
-				t.add(k.Kind, k.Queue, cmp.Or(k.Schedule, "-"), utc(k.NextRunAt), utc(k.LastRunAt), took, k.LastOutcome)
-			}
-			t.print()
-			return nil
+				t.print()
+			})
 		}),
 	}
 	a.jsonFlag(cmd.Flags())
@@ -72,11 +70,11 @@ the outcome.`,
 			if err != nil {
 				return err
 			}
+			text := "Enqueued job %d of kind %s.\n"
 			if running {
-				d.printf("Job %d of kind %s is already due or running.\n", id, args[0])
-				return nil
+				text = "Job %d of kind %s is already due or running.\n"
 			}
-			d.printf("Enqueued job %d of kind %s.\n", id, args[0])
+			d.printf(text, id, args[0])
 			return nil
 		}),
 	}

@@ -25,16 +25,12 @@ func migrateUpCommand(a *app) *cobra.Command {
 		Long: `Upgrade the database to this version of oxbow: extensions, schema, roles, River's tables, Oxbow's tables,
 functions, triggers and views. It changes only what differs. Applications may run meanwhile: a step that
 cannot get its locks immediately gives up and retries.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dsn, err := a.dsn()
-			if err != nil {
-				return err
-			}
-			if err := migrations.Up(cmd.Context(), dsn, migrations.Options{Logger: a.logger()}); err != nil {
+		RunE: a.needsDatabase(func(cmd *cobra.Command, _ []string) error {
+			if err := migrations.Up(cmd.Context(), a.databaseURL, migrations.Options{Logger: a.logger()}); err != nil {
 				return err
 			}
 			return a.printVersion(cmd.Context())
-		},
+		}),
 	}
 }
 
@@ -46,11 +42,7 @@ func migrateDownCommand(a *app) *cobra.Command {
 		Short: "Revert migrations, which deletes data",
 		Long: `Revert the migrations above version --to. Version 0, the default, drops the schema oxbow with all memories and
 jobs. The extensions and the roles oxbow_app and oxbow_worker remain, because others may use them.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dsn, err := a.dsn()
-			if err != nil {
-				return err
-			}
+		RunE: a.needsDatabase(func(cmd *cobra.Command, _ []string) error {
 			if err := a.confirmable(cmd.CommandPath(), yes); err != nil {
 				return err
 			}
@@ -59,11 +51,11 @@ jobs. The extensions and the roles oxbow_app and oxbow_worker remain, because ot
 					return err
 				}
 			}
-			if err := migrations.Down(cmd.Context(), dsn, to, migrations.Options{Logger: a.logger()}); err != nil {
+			if err := migrations.Down(cmd.Context(), a.databaseURL, to, migrations.Options{Logger: a.logger()}); err != nil {
 				return err
 			}
 			return a.printVersion(cmd.Context())
-		},
+		}),
 	}
 	cmd.Flags().Int32Var(&to, "to", 0, "target `version`")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
@@ -84,20 +76,13 @@ func migrateStatusCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "List applied and pending migrations",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dsn, err := a.dsn()
+		RunE: a.needsDatabase(func(cmd *cobra.Command, _ []string) error {
+			st, err := migrations.Read(cmd.Context(), a.databaseURL)
 			if err != nil {
 				return err
 			}
-			st, err := migrations.Read(cmd.Context(), dsn)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(st)
-			}
-			return a.printMigrations(st)
-		},
+			return a.output(st, func() { a.printMigrations(st) })
+		}),
 	}
 	a.jsonFlag(cmd.Flags())
 	return cmd
@@ -117,7 +102,7 @@ func (a *app) printVersion(ctx context.Context) error {
 	return nil
 }
 
-func (a *app) printMigrations(st migrations.Status) error {
+func (a *app) printMigrations(st migrations.Status) {
 	t := a.table("line", "#version", "name", "state")
 	for _, m := range st.Migrations {
 		t.add(m.Line, fmt.Sprint(m.Version), m.Name, map[bool]string{true: "applied", false: "pending"}[m.Applied])
@@ -133,8 +118,7 @@ func (a *app) printMigrations(st migrations.Status) error {
 	}
 	if st.Problem != "" {
 		a.printf("Not ready: %s.\n", st.Problem)
-		return nil
+		return
 	}
 	a.printf("Database %q is ready for this version of oxbow.\n", st.Database)
-	return nil
 }

@@ -63,15 +63,13 @@ time (2024-05-17T08:00:00Z) or a day, month or year, of which the end counts, in
 				return err
 			}
 		}
-		switch {
-		case u.json:
-			return u.printJSON(found.Memories)
-		case explain:
-			u.printExplained(found.Memories)
-		case len(found.Memories) > 0:
-			u.printRecalled(found.Memories)
-		}
-		return nil
+		return u.output(found.Memories, func() {
+			if explain {
+				u.printExplained(found.Memories)
+			} else if len(found.Memories) > 0 {
+				u.printRecalled(found.Memories)
+			}
+		})
 	}, embedding.option)
 	return cmd
 }
@@ -85,10 +83,8 @@ func (u *user) sayDegraded(err error) {
 
 // sayNothingFound suggests what to check when a query finds nothing.
 func (u *user) sayNothingFound(ctx context.Context) error {
-	var p store.Presence
-	err := u.as(ctx, u.id, func(db store.DB) (err error) {
-		p, err = store.UserPresence(ctx, db, u.id)
-		return err
+	p, err := as(ctx, u.database, u.id, func(db store.DB) (store.Presence, error) {
+		return store.UserPresence(ctx, db, u.id)
 	})
 	if err != nil {
 		return err

@@ -23,13 +23,10 @@ workers and the applications with the new model; until then, new memories are fo
 Connect as the owner of the tables, and not through a pooler in transaction mode.`,
 		Example: `  oxbow reembed --embedding-provider openai --embedding-model text-embedding-3-small \
     --embedding-dimension 1536`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dsn, err := a.dsn()
-			if err != nil {
-				return err
-			}
+		RunE: a.needsDatabase(func(cmd *cobra.Command, _ []string) error {
 			bar, waiting := a.progress("reembed", 0), ""
-			result, err := worker.Reembed(cmd.Context(), flags.config(dsn, a.logger()), func(now worker.ReembedProgress) {
+			cfg := flags.config(a.databaseURL, a.logger())
+			result, err := worker.Reembed(cmd.Context(), cfg, func(now worker.ReembedProgress) {
 				if now.Resumed && now.Round == 1 && bar.total == 0 {
 					bar.say("Continuing an interrupted reembed.")
 				}
@@ -56,7 +53,7 @@ Connect as the owner of the tables, and not through a pooler in transaction mode
 				a.printReembedded(result)
 			}
 			return err
-		},
+		}),
 	}
 	flags.embedding.add(cmd.Flags())
 	flags.addConcurrency(cmd.Flags())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,18 +39,14 @@ time zone. Memories with a later time count as of the clock.`,
 	f.Lookup("now").Usage = "set the reflection clock to this time or to the end of this period, in the user's time zone"
 	f.BoolVar(&dryRun, "dry-run", false, "show the result without writing it")
 	f.BoolVar(&a.json, "json", false, "print JSON, one line per cycle")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = a.needsDatabase(func(cmd *cobra.Command, args []string) error {
 		return a.reflect(cmd.Context(), args[0], &flags, dryRun)
-	}
+	})
 	return cmd
 }
 
 func (a *app) reflect(ctx context.Context, userID string, flags *workFlags, dryRun bool) error {
-	dsn, err := a.dsn()
-	if err != nil {
-		return err
-	}
-	cfg := flags.config(dsn, a.logger())
+	cfg := flags.config(a.databaseURL, a.logger())
 	var now time.Time
 	if cfg.Now != nil {
 		cfg.Now = func() time.Time { return now }
@@ -133,12 +130,8 @@ func (r *reflectReport) cycle(o jobs.Outcome) {
 	r.dropped += len(o.Dropped)
 	var events []reflectEvent
 	for _, t := range o.Changes.Traits {
-		content := t.Content
-		if t.Reworded != "" {
-			content = t.Reworded
-		}
 		for _, e := range t.Events {
-			event := reflectEvent{Trait: t.ID, Content: content, Subtype: string(t.State.Subtype), Event: e.Event,
+			event := reflectEvent{Trait: t.ID, Content: cmp.Or(t.Reworded, t.Content), Subtype: string(t.State.Subtype), Event: e.Event,
 				Stage: e.Stage, Confidence: e.Confidence, Memories: e.Memories, Context: t.Context}
 			if e.Reason != nil {
 				event.Reason = *e.Reason

@@ -34,14 +34,10 @@ embedded or recalled.`,
 			if err != nil {
 				return err
 			}
-			if u.json {
-				return u.printJSON(struct {
-					Latest     []oxbow.SensoryItem      `json:"latest"`
-					Candidates []oxbow.SensoryCandidate `json:"candidates"`
-				}{latest, candidates})
-			}
-			u.printSensory(latest, candidates)
-			return nil
+			return u.output(struct {
+				Latest     []oxbow.SensoryItem      `json:"latest"`
+				Candidates []oxbow.SensoryCandidate `json:"candidates"`
+			}{latest, candidates}, func() { u.printSensory(latest, candidates) })
 		}),
 	}
 	limitFlag(cmd.Flags(), &limit, "maximum number of items, and of candidates")

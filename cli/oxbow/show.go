@@ -44,18 +44,13 @@ Without --user, search the memories of all users, which is slow in a large datab
 			if d.History, err = u.client.History(ctx, u.id, id); err != nil {
 				return err
 			}
-			err = u.as(ctx, u.id, func(db store.DB) (err error) {
-				d.Work, err = store.WorkOf(ctx, db, d.Memory)
-				return err
+			d.Work, err = as(ctx, u.database, u.id, func(db store.DB) (store.MemoryWork, error) {
+				return store.WorkOf(ctx, db, d.Memory)
 			})
 			if err != nil {
 				return err
 			}
-			if u.json {
-				return u.printJSON(d)
-			}
-			u.printDetails(d)
-			return nil
+			return u.output(d, func() { u.printDetails(d) })
 		}),
 	}
 	userFlag(cmd.Flags(), &userID, "user of the memory")

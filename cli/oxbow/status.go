@@ -59,11 +59,7 @@ with "~". The provider is asked to embed one short text. The command succeeds in
 		if err != nil {
 			return err
 		}
-		if d.json {
-			return d.printJSON(s)
-		}
-		d.printStatus(s)
-		return nil
+		return d.output(s, func() { d.printStatus(s) })
 	}, flags.option)
 	return cmd
 }

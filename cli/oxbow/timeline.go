@@ -49,11 +49,7 @@ learned appears for memories that were stored later than they became true.
 				return err
 			}
 		}
-		if u.json {
-			return u.printJSON(found.Entries)
-		}
-		u.printTimeline(found.Entries)
-		return nil
+		return u.output(found.Entries, func() { u.printTimeline(found.Entries) })
 	}, embedding.option)
 	return cmd
 }

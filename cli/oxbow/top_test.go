@@ -65,7 +65,7 @@ func TestTopLive(t *testing.T) {
 	a := &app{in: strings.NewReader(""), out: &out, err: &out, databaseURL: d.dsn}
 	db, err := a.connect(t.Context())
 	require.NoError(t, err)
-	defer db.close()
+	defer db.pool.Close()
 	require.NoError(t, db.topLive(ctx, 100*time.Millisecond))
 	text := out.shown.String()
 	require.True(t, strings.HasPrefix(text, enterScreen))

@@ -46,17 +46,11 @@ user's time zone.`,
 		if err != nil {
 			return err
 		}
-		if u.json {
-			return u.printJSON(t)
-		}
 		if all {
 			limit = max(len(t.Events), len(t.Evidence))
 		}
 		v := &traitView{user: u, t: &t, limit: limit, columns: width(u.out)}
-		v.printFields()
-		v.printEvidence()
-		v.printLog()
-		return nil
+		return u.output(t, v.print)
 	})
 	cmd.AddCommand(traitEditCommand(a, &userID), traitDissolveCommand(a, &userID), traitDeleteCommand(a, &userID))
 	return cmd
@@ -102,10 +96,8 @@ func idRange(text string) (first, last uuid.UUID, ok bool) {
 
 // traitBetween returns the only trait of the user in a range of ids.
 func (u *user) traitBetween(ctx context.Context, text string, first, last uuid.UUID) (id uuid.UUID, err error) {
-	var ids []uuid.UUID
-	err = u.as(ctx, u.id, func(db store.DB) (err error) {
-		ids, err = store.TraitsBeginning(ctx, db, u.id, first, last)
-		return err
+	ids, err := as(ctx, u.database, u.id, func(db store.DB) ([]uuid.UUID, error) {
+		return store.TraitsBeginning(ctx, db, u.id, first, last)
 	})
 	switch {
 	case err != nil:

@@ -63,17 +63,15 @@ end counts, in the user's time zone.`,
 		case len(visible) == 0:
 			u.say("User %q has no trait of stage emerging or higher. Hidden: %s (--all).", u.id, hiddenStages(hidden))
 		}
-		if u.json {
-			return u.printJSON(visible)
-		}
-		if len(visible) == 0 {
-			return nil
-		}
-		u.traitTable(treeOf(visible), shortIDs(traits)).print()
-		if len(hidden) > 0 {
-			u.printf("\nNot shown: %s (--all).\n", hiddenStages(hidden))
-		}
-		return nil
+		return u.output(visible, func() {
+			if len(visible) == 0 {
+				return
+			}
+			u.traitTable(treeOf(visible), shortIDs(traits)).print()
+			if len(hidden) > 0 {
+				u.printf("\nNot shown: %s (--all).\n", hiddenStages(hidden))
+			}
+		})
 	})
 	return cmd
 }
@@ -90,14 +88,12 @@ func hiddenStages(n map[string]int) string {
 
 // sayNoTraits says why there are no traits, and what to check.
 func (u *user) sayNoTraits(ctx context.Context, past bool) error {
-	var reflection store.TraitsPresence
 	var memories store.Presence
-	err := u.as(ctx, u.id, func(db store.DB) (err error) {
-		if reflection, err = store.UserTraitsPresence(ctx, db, u.id); err != nil {
-			return err
+	reflection, err := as(ctx, u.database, u.id, func(db store.DB) (found store.TraitsPresence, err error) {
+		if memories, err = store.UserPresence(ctx, db, u.id); err != nil {
+			return found, err
 		}
-		memories, err = store.UserPresence(ctx, db, u.id)
-		return err
+		return store.UserTraitsPresence(ctx, db, u.id)
 	})
 	if err != nil {
 		return err
@@ -111,7 +107,8 @@ func (u *user) sayNoTraits(ctx context.Context, past bool) error {
 	case reflection.OptedOut:
 		why = "The user opted out of reflection."
 	case reflection.InInbox > 0:
-		why = count(reflection.InInbox, "memory") + " in the inbox: oxbow work reflects when it is due, oxbow reflect now."
+		why = "The inbox has " + count(reflection.InInbox, "memory") +
+			": a worker reflects when it is due, \"oxbow reflect\" immediately."
 	case memories.Waiting > 0:
 		why = count(memories.Waiting, "memory") + " not embedded yet. Is a worker running (oxbow work)?"
 	}

@@ -126,7 +126,7 @@ func TestTraitsSayWhyThereAreNone(t *testing.T) {
 	says(`1 memory not embedded yet. Is a worker running (oxbow work)?`)
 	says(`Reflection had found none at that time.`, "--as-of", "2020")
 	d.exec(`select oxbow.index_memories(array['ada'], array(select id from oxbow.memories))`)
-	says(`1 memory in the inbox: oxbow work reflects when it is due, oxbow reflect now.`)
+	says(`The inbox has 1 memory: a worker reflects when it is due, "oxbow reflect" immediately.`)
 	d.exec(`delete from oxbow.reflection_inbox`)
 	says(`A trait requires a pattern across several conversations, for the rules on three days.`)
 	require.Equal(t, "[]", d.ok("traits", "ada", "--json"))

@@ -23,6 +23,12 @@ type traitView struct {
 	columns int // 0: not a terminal
 }
 
+func (v *traitView) print() {
+	v.printFields()
+	v.printEvidence()
+	v.printLog()
+}
+
 func (v *traitView) printFields() {
 	t := v.t
 	v.printf("%s\n\n", v.paragraph(t.Content))

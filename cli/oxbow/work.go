@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -47,15 +46,6 @@ func (w *workFlags) config(dsn string, log *slog.Logger) worker.Config {
 	return cfg
 }
 
-// open returns a worker on a database. The caller closes it.
-func (w *workFlags) open(ctx context.Context, a *app, log *slog.Logger) (*worker.Worker, error) {
-	dsn, err := a.dsn()
-	if err != nil {
-		return nil, err
-	}
-	return worker.New(ctx, w.config(dsn, log))
-}
-
 func workCommand(a *app) *cobra.Command {
 	var flags workFlags
 	var untilIdle bool
@@ -70,7 +60,7 @@ minutes.
 
 Traces are sent as OTLP over HTTP to the endpoint in OpenTelemetry's variables, such as
 OTEL_EXPORTER_OTLP_ENDPOINT.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.needsDatabase(func(cmd *cobra.Command, _ []string) error {
 			ctx, log := cmd.Context(), a.logger()
 			if !untilIdle {
 				log = a.serviceLogger()
@@ -80,7 +70,7 @@ OTEL_EXPORTER_OTLP_ENDPOINT.`,
 				return err
 			}
 			defer stopTracing()
-			w, err := flags.open(ctx, a, log)
+			w, err := worker.New(ctx, flags.config(a.databaseURL, log))
 			if err != nil {
 				return err
 			}
@@ -94,7 +84,7 @@ OTEL_EXPORTER_OTLP_ENDPOINT.`,
 			bar := a.progress("jobs left", 0)
 			defer bar.end()
 			return w.RunUntilIdle(ctx, func(left store.Backlog) { bar.set(left.Now) })
-		},
+		}),
 	}
 	flags.add(cmd.Flags())
 	cmd.Flags().BoolVar(&untilIdle, "until-idle", false, "exit when no job is due; fail if a job has to wait")
