@@ -46,7 +46,7 @@ func TestSupersede(t *testing.T) {
 
 	_, err = b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "x"})
 	require.ErrorIs(t, err, oxbow.ErrSuperseded)
-	require.ErrorContains(t, err, first.String()+" is superseded already by "+second.String())
+	require.ErrorContains(t, err, first.String()+" is already superseded by "+second.String())
 
 	third, err := b.client.Supersede(ctx, "ann", second, oxbow.Replacement{Content: "Ann lives in Rome.",
 		Metadata: map[string]any{}})

@@ -140,8 +140,8 @@ func TestImportRefusesBadLines(t *testing.T) {
 		{"version", `{"user": "ann", "content": "x", "version": 3000000000}`,
 			"version must be between 0 and 2147483647, got 3000000000"},
 		{"superseded_by", `{"user": "ann", "content": "x", "superseded_by": "D1"}`, `superseded_by must be a UUID, got "D1"`},
-		{"a name that nothing reads", `{"user": "ann", "content": "x", "importnce": 1}`, "importnce is no field of a memory"},
-		{"two names for one", `{"user": "ann", "user_id": "bob", "content": "x"}`, "user_id is no field of a memory"},
+		{"a name that nothing reads", `{"user": "ann", "content": "x", "importnce": 1}`, "importnce is not a field of a memory"},
+		{"two names for one", `{"user": "ann", "user_id": "bob", "content": "x"}`, "user_id is not a field of a memory"},
 		{"column of a record", `{"type": "users", "user_id": "ann", "tz": "UTC"}`, "tz is not a column of users"},
 		{"record without user", `{"type": "users"}`, "user_id must have 1 to 255 bytes"},
 	}

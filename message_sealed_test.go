@@ -98,7 +98,7 @@ func TestSecretMessage(t *testing.T) {
 		require.Equal(t, n, rotated)
 	}
 	_, err = read(b.client, "mia")
-	require.ErrorIs(t, err, oxbow.ErrSealed, "the old key opens nothing any more")
+	require.ErrorIs(t, err, oxbow.ErrSealed, "the old key no longer opens anything")
 	var file bytes.Buffer
 	_, err = client.ExportUser(ctx, "mia", &file)
 	require.NoError(t, err)

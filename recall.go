@@ -167,7 +167,7 @@ func (q Query) params() (store.RecallParams, error) {
 	}
 	for i, x := range q.Embedding {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return none, invalid("embedding", fmt.Sprintf("%v at %d", x, i), "must have finite numbers only")
+			return none, invalid("embedding", fmt.Sprintf("%v at %d", x, i), "must contain only finite numbers")
 		}
 	}
 	metadata, err := store.ValidateMetadata(q.Metadata)

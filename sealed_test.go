@@ -180,6 +180,6 @@ func TestReseal(t *testing.T) {
 		require.Equal(t, "秘密 secret", m.Content)
 		require.Equal(t, both.ID(), m.SealedKey)
 		_, err = b.client.Get(ctx, memories[i].UserID, ids[i])
-		require.ErrorIs(t, err, oxbow.ErrSealed, "the old key opens nothing any more")
+		require.ErrorIs(t, err, oxbow.ErrSealed, "the old key no longer opens anything")
 	}
 }

@@ -31,7 +31,7 @@ func WithSealer(s Sealer) Option {
 // transactions; after an interruption, call it again. ErrSealed if a key is missing.
 func (c *Client) Reseal(ctx context.Context) (total int, err error) {
 	if c.sealer == nil {
-		return 0, errors.New("oxbow: Reseal: the client has no keys: give it WithSealer")
+		return 0, errors.New("oxbow: Reseal: the client has no keys: use WithSealer")
 	}
 	if err := c.check(ctx); err != nil {
 		return 0, err

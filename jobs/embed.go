@@ -301,7 +301,7 @@ func (w *embedWorker) embed(ctx context.Context, memories []store.Embeddable) (v
 }
 
 // errOutOfTime ends a run whose time is used up. The next run continues.
-var errOutOfTime = errors.New("the time for calls of the provider is used up")
+var errOutOfTime = errors.New("no time is left for calls to the provider")
 
 // calls groups the memories without a vector into calls.
 func (w *embedWorker) calls(memories []store.Embeddable) [][]store.Embeddable {

@@ -14,7 +14,7 @@ create table oxbow.sensory (
   constraint kind_length check (octet_length(kind) between 1 and 64
     or oxbow.reject('kind', kind, 'must have 1 to 64 bytes')),
   constraint content_length check (content ~ '\S' and octet_length(content) <= 1048576
-    or oxbow.reject('content', content, 'must not be blank, nor longer than 1 MiB')),
+    or oxbow.reject('content', content, 'must not be blank or longer than 1 MiB')),
   constraint metadata_object check (jsonb_typeof(metadata) = 'object'
     or oxbow.reject('metadata', metadata::text, 'must be a JSON object')),
   primary key (user_id, at, id)

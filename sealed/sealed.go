@@ -36,7 +36,7 @@ type Keys struct {
 func NewKeys() (*Keys, error) {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("create a key: %w", err)
 	}
 	return of(handle)
 }
@@ -51,17 +51,18 @@ func ReadKeys(text, kmsURI string) (*Keys, error) {
 	if kmsURI == "" {
 		if isEncrypted {
 			return nil,
-				errors.New("the keyset is encrypted: the URI of the key that opens it has to be given too (OXBOW_KMS_URI)")
+				errors.New("the keyset is encrypted: also set the URI of the key that opens it (OXBOW_KMS_URI)")
 		}
 		handle, err := insecurecleartextkeyset.Read(reader)
 		if err != nil {
-			return nil, errors.New("the keyset cannot be read: it must be what oxbow keys new prints, a keyset of Tink in JSON")
+			return nil,
+				errors.New("the keyset cannot be read: expected a Tink keyset in JSON, as oxbow keys new prints")
 		}
 		return of(handle)
 	}
 	if !isEncrypted {
 		return nil,
-			fmt.Errorf("the keyset is in clear, or none, though the key %s is to open it: oxbow keys encrypt encrypts it",
+			fmt.Errorf("the keyset is not encrypted, but the key %s was given: encrypt it with oxbow keys encrypt",
 				kmsURI)
 	}
 	master, err := masterKey(kmsURI)
@@ -91,7 +92,7 @@ func masterKey(kmsURI string) (tink.AEAD, error) {
 func of(handle *keyset.Handle) (*Keys, error) {
 	primitive, err := aead.New(handle)
 	if err != nil {
-		return nil, errors.New("the keyset is not one of AEAD keys")
+		return nil, errors.New("the keyset does not consist of AEAD keys")
 	}
 	primary, err := handle.Primary()
 	if err != nil {
@@ -100,9 +101,8 @@ func of(handle *keyset.Handle) (*Keys, error) {
 	var ids []string
 	for _, info := range handle.KeysetInfo().GetKeyInfo() {
 		if info.GetOutputPrefixType() != tinkpb.OutputPrefixType_TINK {
-			return nil,
-				errors.New("the keyset has a key whose id does not stand before what it seals: the output prefix type of all " +
-					"must be TINK")
+			return nil, errors.New("the keyset has a key that does not prefix the ciphertext with its id: " +
+				"every key must have the output prefix type TINK")
 		}
 		ids = append(ids, strconv.FormatUint(uint64(info.GetKeyId()), 10))
 	}
@@ -114,14 +114,14 @@ func (k *Keys) Add() (*Keys, error) {
 	manager := keyset.NewManagerFromHandle(k.handle)
 	id, err := manager.Add(aead.AES256GCMKeyTemplate())
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("create a key: %w", err)
 	}
 	if err := manager.SetPrimary(id); err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("create a key: %w", err)
 	}
 	handle, err := manager.Handle()
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("create a key: %w", err)
 	}
 	return of(handle)
 }

@@ -26,7 +26,7 @@ func TestMessagesOfAnApp(t *testing.T) {
 	exec(t, tx, `set local role oxbow_app`)
 	exec(t, tx, `select set_config('oxbow.user_id', 'somebody else', true)`)
 	_, err := tx.Exec(t.Context(), `select oxbow.end_session($1, 's1')`, user)
-	require.ErrorContains(t, err, "may see one user only")
+	require.ErrorContains(t, err, "may not see user")
 }
 
 func TestMessagesAreIdempotent(t *testing.T) {
@@ -45,8 +45,8 @@ func TestWrongMessages(t *testing.T) {
 	t.Parallel()
 	for rule, row := range map[string][]any{
 		"role must be user, assistant, system or tool":         {"ann", "s", "owner", "x"},
-		"content must not be blank, nor longer than 1 MiB":     {"ann", "s", "user", " \n"},
-		"content must not be blank, nor longer than 1 MiB ":    {"ann", "s", "user", strings.Repeat("x", 1<<20+1)},
+		"content must not be blank or longer than 1 MiB":       {"ann", "s", "user", " \n"},
+		"content must not be blank or longer than 1 MiB ":      {"ann", "s", "user", strings.Repeat("x", 1<<20+1)},
 		"user_id must have 1 to 255 bytes":                     {"", "s", "user", "x"},
 		"session_id must have 1 to 1024 bytes":                 {"ann", "", "user", "x"},
 		`null value in column "session_id" of relation "messa`: {"ann", nil, "user", "x"},

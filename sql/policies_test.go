@@ -30,7 +30,7 @@ func TestSetPolicy(t *testing.T) {
 		require.Equal(t, "value of trait_decay_core must be between 1e-06 and 1", err.Message)
 	}
 	err := fails(t, tx, `select oxbow.set_policy('trait_decay_cor', 0.1)`)
-	require.Equal(t, "name must be a policy that the view oxbow.policies shows", err.Message)
+	require.Equal(t, "name must be a policy in the view oxbow.policies", err.Message)
 	asApp(t, tx)
 	require.Equal(t, "42501", fails(t, tx, `select oxbow.set_policy('trait_decay_core', 0.1)`).Code)
 	require.Positive(t, one[int](t, tx, `select count(*) from oxbow.policies`), "an application reads them")

@@ -1298,7 +1298,7 @@ CREATE TABLE oxbow.sensory (
     hash uuid GENERATED ALWAYS AS ((md5(content))::uuid) STORED,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
+    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank or longer than 1 MiB'::text))),
     CONSTRAINT kind_length CHECK ((((octet_length(kind) >= 1) AND (octet_length(kind) <= 64)) OR oxbow.reject('kind'::text, kind, 'must have 1 to 64 bytes'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
@@ -1341,7 +1341,7 @@ CREATE UNLOGGED TABLE oxbow.sensory_default (
     hash uuid GENERATED ALWAYS AS ((md5(content))::uuid) STORED,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank, nor longer than 1 MiB'::text))),
+    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank or longer than 1 MiB'::text))),
     CONSTRAINT kind_length CHECK ((((octet_length(kind) >= 1) AND (octet_length(kind) <= 64)) OR oxbow.reject('kind'::text, kind, 'must have 1 to 64 bytes'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))

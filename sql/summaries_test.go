@@ -71,7 +71,7 @@ func TestPromote(t *testing.T) {
 	asApp(t, tx)
 	setUser(t, tx, ann(t))
 	require.ErrorContains(t, fails(t, tx, `select oxbow.promote($1, $2::text::uuid)`, bob(t), theirs),
-		"may see one user only")
+		"may not see user")
 	require.Equal(t, "OX101", fails(t, tx, `select oxbow.promote($1, $2::text::uuid)`, ann(t), theirs).Code)
 	require.True(t, one[bool](t, tx, `select oxbow.promote($1, $2::text::uuid)`, ann(t), summary))
 	require.False(t, one[bool](t, tx, `select oxbow.promote($1, $2::text::uuid)`, ann(t), summary))

@@ -120,7 +120,7 @@ func (m *NewMessage) check() error {
 			Rule: "must be below 3 for a message with speaker or metadata, which are not sealed"}
 	}
 	if strings.TrimSpace(m.Content) == "" || len(m.Content) > maxContent {
-		return &InvalidError{Index: -1, Field: "content", Rule: "must not be blank, nor longer than 1 MiB"}
+		return &InvalidError{Index: -1, Field: "content", Rule: "must not be blank or longer than 1 MiB"}
 	}
 	err := text("content", m.Content)
 	if bad, ok := errors.AsType[*InvalidError](err); ok {

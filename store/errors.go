@@ -17,13 +17,13 @@ var (
 	ErrNotFound = errors.New("no such memory")
 	// ErrSuperseded reports that a newer version replaced the memory. The error names the newer
 	// version.
-	ErrSuperseded = errors.New("the memory is superseded already")
+	ErrSuperseded = errors.New("the memory is already superseded")
 	// ErrForgotten reports that the memory is forgotten. Restore it before changing it.
 	ErrForgotten = errors.New("the memory is forgotten")
 	// ErrNotForgotten reports that the memory cannot be restored because it is not forgotten.
 	ErrNotForgotten = errors.New("the memory is not forgotten")
 	// ErrNotTrait reports that the memory is not a trait.
-	ErrNotTrait = errors.New("the memory is no trait")
+	ErrNotTrait = errors.New("the memory is not a trait")
 	// ErrNoFile reports that the user has no such file.
 	ErrNoFile = errors.New("no such file")
 	// ErrNoReceipt reports that the receipt belongs to no erasure, or to one of another user or

@@ -245,7 +245,7 @@ func (f *fields) done() error {
 	for name := range f.raw {
 		if !f.read[name] {
 			return Invalid(name, string(f.raw[name]),
-				"is no field of a memory: what is the application's own belongs into metadata")
+				"is not a field of a memory: put the application's own data into metadata")
 		}
 	}
 	return nil

@@ -121,10 +121,10 @@ func TestProviderAnswersNonsense(t *testing.T) {
 		fault embeddingtest.Fault
 		says  string
 	}{
-		"short vector": {embeddingtest.ShortVector(), "1023 dimensions and the configuration says 1024"},
+		"short vector": {embeddingtest.ShortVector(), "1023 dimensions, but the configuration says 1024"},
 		"NaN":          {embeddingtest.NaN(), "cannot be read as vectors"},
-		"one less":     {embeddingtest.OneLess(), "1 vectors came back for 2 texts"},
-		"one more":     {embeddingtest.OneMore(), "3 vectors came back for 2 texts"},
+		"one less":     {embeddingtest.OneLess(), "1 vectors for 2 texts"},
+		"one more":     {embeddingtest.OneMore(), "3 vectors for 2 texts"},
 		"all zero":     {embeddingtest.ZeroVector(), "all zero"},
 		"garbage":      {embeddingtest.Garbage(), "cannot be read as vectors"},
 	} {

@@ -359,7 +359,7 @@ func TestEndSession(t *testing.T) {
 	b.exec(`select oxbow.end_session('ann', 's1')`)
 	b.exec(`update oxbow.settings set value = value || '{"ended_session": "reject"}' where key = 'conversations'`)
 	_, err = b.pool.Exec(t.Context(), `insert into oxbow.messages (user_id, session_id, content) values ('ann', 's1', 'x')`)
-	require.ErrorContains(t, err, "session_id must not be that of a session that ended")
+	require.ErrorContains(t, err, "session_id must not be of a session that has ended")
 }
 
 // Many waiting messages are extracted immediately; fewer wait until the session has been quiet for a while.

@@ -316,7 +316,7 @@ func TestSummaryGoesWithWhatItTells(t *testing.T) {
 	for i, c := range cases {
 		require.Equal(t, []string{numbers(first(i)+201, first(i)+240)}, b.summaries(c.name), c.name)
 		require.Equal(t, c.left+1, b.count(`oxbow.memories where user_id = $1 and source = 'summary'`, c.name), c.name)
-		require.Equal(t, c.left, b.count(`oxbow.memory_history where user_id = $1 and event = 'DELETE' and reason = 'it told of a memory that was forgotten'`, c.name), c.name)
+		require.Equal(t, c.left, b.count(`oxbow.memory_history where user_id = $1 and event = 'DELETE' and reason = 'it covered a forgotten memory'`, c.name), c.name)
 		if c.left == 0 {
 			require.Zero(t, b.count(own(i, `oxbow.memory_history where user_id = $1 and (new_content like '%#34 #35 #36%' or old_content like '%#34 #35 #36%')`), c.name), c.name)
 		}

@@ -25,8 +25,7 @@ func devCommand(a *app) *cobra.Command {
 		Short: "Run a development environment: PostgreSQL, the schema and a worker",
 		Long: `Run a development environment until interrupted: migrate the database and run a worker.
 
-Without DATABASE_URL, start a private PostgreSQL on a Unix socket. Its data stays in its directory for the
-next time.
+Without DATABASE_URL, start a private PostgreSQL on a Unix socket. Its data is kept for the next run.
 
 With a command, run it instead of a worker, with DATABASE_URL in its environment, and exit when it ends.`,
 		Example: `  oxbow dev

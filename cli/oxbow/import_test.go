@@ -55,7 +55,7 @@ func TestImportBadLines(t *testing.T) {
 		{`{"user":"ada","content":"x","valid_at":"2025-02-01T00:00:00Z","invalid_at":"2025-01-01T00:00:00Z"}`,
 			`invalid_at must not be before valid_at`},
 		{`{"user":"ada","content":"a\u0000b"}`, `content must not contain a NUL character`},
-		{`{"user":"ada","content":"x","color":"red"}`, `color is no field of a memory`},
+		{`{"user":"ada","content":"x","color":"red"}`, `color is not a field of a memory`},
 		{`{"user":"ada","content":`, `must be a JSON object`},
 		{`{"type":"diary","user":"ada"}`, `type must be memory, question`},
 		{"{\"user\":\"ada\",\"content\":\"caf\xe9\"}", `must be valid UTF-8`},

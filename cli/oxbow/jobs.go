@@ -16,7 +16,7 @@ func jobsCommand(a *app) *cobra.Command {
 		Use:   "jobs",
 		Short: "List job kinds and their schedules, or run a job",
 		Long: `List the job kinds. For a periodic kind, show its schedule, its next run, and the start, duration and outcome
-of its last run. The other kinds run when something causes them.
+of its last run. Jobs of the other kinds are enqueued by inserts and by other jobs.
 
 To change a schedule, insert a row. Running workers apply it within seconds. A schedule is an interval or a
 cron expression in UTC; null restores the default.

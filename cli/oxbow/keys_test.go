@@ -144,7 +144,7 @@ func TestKeyManagementServices(t *testing.T) {
 			t.Setenv("OXBOW_KEYSET", clear)
 			r := d.run("keys", "add")
 			require.Contains(t, r.err,
-				"the keyset is in clear, or none, though the key "+uri+" is to open it: oxbow keys encrypt encrypts it")
+				"the keyset is not encrypted, but the key "+uri+" was given: encrypt it with oxbow keys encrypt")
 			keyset := d.ok("keys", "encrypt")
 			require.NotContains(t, keyset, material)
 			t.Setenv("OXBOW_KEYSET", keyset)
@@ -174,7 +174,7 @@ func TestKeyManagementServices(t *testing.T) {
 			t.Setenv("OXBOW_KMS_URI", missing)
 			fails("cannot be opened with "+missing, "not found")
 			t.Setenv("OXBOW_KMS_URI", "")
-			fails("the keyset is encrypted: the URI of the key that opens it has to be given too (OXBOW_KMS_URI)")
+			fails("the keyset is encrypted: also set the URI of the key that opens it (OXBOW_KMS_URI)")
 			t.Setenv("OXBOW_KMS_URI", uri)
 			s.denies.Store(true)
 			fails("cannot be opened with "+uri, map[string]string{"vault": "permission denied",

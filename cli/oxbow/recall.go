@@ -27,7 +27,7 @@ func recallCommand(a *app) *cobra.Command {
 		Long: `Recall the memories of a user that match a query, best first. "-" reads the query from standard input.
 
 --as-of selects what was true at a time, --believed-as-of what the database held to be true. Both accept a
-time (2024-05-17T08:00:00Z) or a day, month or year, of which the end counts, in the user's time zone.
+time (2024-05-17T08:00:00Z), or a day, month or year, meaning its end in the user's time zone.
 
 ` + queryLong,
 		Example: `  oxbow recall ada "What should I not cook for her?"

@@ -181,10 +181,10 @@ func TestTraitRefuses(t *testing.T) {
 		{`user "bob" has no trait whose id begins with ` + id[:8], []string{"trait", id[:8], "--user", "bob"}},
 		{`several trait ids of user "ada" begin with ` + id[:8],
 			[]string{"trait", "delete", id[:8], "--user", "ada", "--yes"}},
-		{"the memory is no trait: " + fact, []string{"trait", fact}},
-		{"memory " + fact + " of user 'ada' is no trait", []string{"trait", "edit", fact, "--context", "work"}},
-		{"is no trait (It is of type fact)", []string{"trait", "dissolve", fact}},
-		{"is no trait", []string{"trait", "delete", fact, "--yes"}},
+		{"the memory is not a trait: " + fact, []string{"trait", fact}},
+		{"memory " + fact + " of user 'ada' is not a trait", []string{"trait", "edit", fact, "--context", "work"}},
+		{"is not a trait (It is of type fact)", []string{"trait", "dissolve", fact}},
+		{"is not a trait", []string{"trait", "delete", fact, "--yes"}},
 		{"user 'bob' has no memory " + id, []string{"trait", "dissolve", id, "--user", "bob"}},
 	} {
 		r := d.run(bad.args...)

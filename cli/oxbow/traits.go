@@ -26,8 +26,8 @@ stored is its value at the last event. Trends, candidates and dissolved traits a
 shown with --all.
 
 --as-of shows the traits at a time in the past. --now shows today's traits with decay computed to another
-time, for imported history. Both accept a time (2024-05-17T08:00:00Z) or a day, month or year, of which the
-end counts, in the user's time zone.`,
+time, for imported history. Both accept a time (2024-05-17T08:00:00Z), or a day, month or year, meaning its
+end in the user's time zone.`,
 		Example: `  oxbow traits ada
   oxbow traits 林 --all --now 2025-12-31`,
 		Args: cobra.ExactArgs(1),

@@ -101,7 +101,7 @@ func (v *importer) batchOn(ctx context.Context, conn *pgx.Conn, next *Report, si
 		case err != nil:
 			return err
 		case page.last == nil:
-			return errors.New("there is nothing left")
+			return errors.New("no rows are left")
 		}
 		next.After, next.Looked = *page.last, next.Looked+page.rows
 		return write(tx)

@@ -183,7 +183,7 @@ func cacheDir() (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("find a place for the test databases: %w", err)
+		return "", fmt.Errorf("choose a directory for the test databases: %w", err)
 	}
 	return filepath.Join(dir, "oxbow"), nil
 }

@@ -78,7 +78,7 @@ func Pool(t testing.TB) *pgxpool.Pool {
 		select {
 		case <-closed:
 		case <-time.After(cleanupTimeout):
-			t.Errorf("pgtest: the test has not given back %d of its connections", pool.Stat().AcquiredConns())
+			t.Errorf("pgtest: the test did not release %d of its connections", pool.Stat().AcquiredConns())
 		}
 	})
 	return pool

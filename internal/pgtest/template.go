@@ -41,7 +41,7 @@ func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string) (string, 
 		return "", err
 	} else if !ok {
 		if err := makeTemplate(ctx, conn, admin, name); err != nil {
-			return "", fmt.Errorf("make the template database: %w", err)
+			return "", fmt.Errorf("create the template database: %w", err)
 		}
 	}
 	// The comment, written last, marks a finished template.

@@ -51,7 +51,7 @@ func (s Server) send(req *http.Request) (*http.Response, []byte, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(s.MaxAnswer)+1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("the answer broke off: %w", err)
+		return nil, nil, fmt.Errorf("the answer ended early: %w", err)
 	}
 	if len(body) > s.MaxAnswer {
 		return nil, nil, fmt.Errorf("the answer has more than %d bytes", s.MaxAnswer)

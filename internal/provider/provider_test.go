@@ -49,7 +49,7 @@ func TestSend(t *testing.T) {
 	require.EqualError(t, err, "the answer has more than 12 bytes")
 	with.MaxAnswer = 100
 	_, err = ask(t.Context(), with, "/cut")
-	require.ErrorContains(t, err, "the answer broke off")
+	require.ErrorContains(t, err, "the answer ended early")
 	with.Timeout = 20 * time.Millisecond
 	_, err = ask(t.Context(), with, "/slow")
 	require.ErrorIs(t, err, ErrTimeout)

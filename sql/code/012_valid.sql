@@ -13,7 +13,7 @@ begin
     return oxbow.reject('sensitivity', _sensitivity::text, 'must be 3 for sealed text');
   elsif _sealed is null or _sealed_key is null or _content <> '[sealed]' then
     return oxbow.reject('sensitivity', _sensitivity::text, 'must be below 3 for plain text; the client seals '
-      || 'secret text, so that the database never stores it in clear');
+      || 'secret text, so that the database never stores it in clear text');
   elsif _speaker is not null or _metadata <> '{}' then
     return oxbow.reject('sensitivity', _sensitivity::text,
       format('must be below 3 for a %s with speaker or metadata, which are not sealed', _kind));
@@ -35,7 +35,7 @@ begin
   if octet_length(_user_id) not between 1 and 255 then
     return oxbow.reject('user_id', _user_id, 'must have 1 to 255 bytes');
   elsif octet_length(_content) > 1048576 or _content !~ '\S' then
-    return oxbow.reject('content', _content, 'must not be blank, nor longer than 1 MiB');
+    return oxbow.reject('content', _content, 'must not be blank or longer than 1 MiB');
   elsif _importance not between 0 and 1 then
     return oxbow.reject('importance', _importance::text, 'must be between 0 and 1');
   elsif jsonb_typeof(_metadata) <> 'object' then
@@ -76,7 +76,7 @@ begin
   elsif _role not in ('user', 'assistant', 'system', 'tool') then
     return oxbow.reject('role', _role, 'must be user, assistant, system or tool');
   elsif octet_length(_content) > 1048576 or _content !~ '\S' then
-    return oxbow.reject('content', _content, 'must not be blank, nor longer than 1 MiB');
+    return oxbow.reject('content', _content, 'must not be blank or longer than 1 MiB');
   elsif _sensitivity not between 0 and 2 or _sealed is not null or _sealed_key is not null then
     return oxbow.valid_sealed('message', _content, _speaker, _metadata, _sensitivity, _sealed, _sealed_key);
   end if;

@@ -26,7 +26,7 @@ begin
    limit 1;
   if found then
     if _rules ->> 'ended_session' = 'reject' then
-      perform oxbow.reject('session_id', _ended.id, format('must not be that of a session that ended, which this one did at %s', _ended.ended_at));
+      perform oxbow.reject('session_id', _ended.id, format('must not be of a session that has ended: this one ended at %s', _ended.ended_at));
     end if;
     update oxbow.sessions s set ended_at = null
      where s.ended_at is not null and (s.user_id, s.id) in (select i.user_id, i.session_id from inserted i);

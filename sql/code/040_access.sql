@@ -14,7 +14,7 @@ begin
   end if;
   raise exception using
     errcode = 'insufficient_privilege',
-    message = format('%s may see one user only, and that is not %L', caller, left(_user_id, 255)),
+    message = format('%s may not see user %L', caller, left(_user_id, 255)),
     detail  = case when coalesce(current_setting('oxbow.user_id', true), '') = '' then 'The setting oxbow.user_id is empty.'
                    else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
     hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', left(_user_id, 255));

@@ -62,7 +62,7 @@ begin
   if not oxbow.is_trusted(current_user) then
     raise exception using
       errcode = 'insufficient_privilege',
-      message = format('%s cannot set what a trait is', current_user),
+      message = format('%s may not change the fields of a trait', current_user),
       hint    = 'oxbow.edit_trait(user_id => …, id => …, …) corrects a trait.';
   end if;
   return null;

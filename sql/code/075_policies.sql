@@ -27,7 +27,7 @@ declare
 begin
   select * into d from oxbow.policy_definitions p where p.name = set_policy.name;
   if not found then
-    perform oxbow.reject('name', set_policy.name, 'must be a policy that the view oxbow.policies shows');
+    perform oxbow.reject('name', set_policy.name, 'must be a policy in the view oxbow.policies');
   elsif set_policy.value is null or not set_policy.value between d.minimum and d.maximum then
     perform oxbow.reject('value', set_policy.value::text,
       format('of %s must be between %s and %s', d.name, d.minimum, d.maximum));

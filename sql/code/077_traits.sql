@@ -37,7 +37,7 @@ declare
 begin
   perform oxbow.check_access(traits_as_of.user_id);
   if not isfinite(traits_as_of.at) then
-    perform oxbow.reject('at', traits_as_of.at::text, 'must be a moment, and not infinite');
+    perform oxbow.reject('at', traits_as_of.at::text, 'must be a finite time');
   end if;
   return query
   with recursive version as (
@@ -93,14 +93,14 @@ declare
 begin
   t := oxbow.lock_memory(_user_id, _id);
   if t.memory_type <> 'trait' then
-    raise exception using errcode = 'OX105', message = format('memory %s of user %L is no trait', _id, left(_user_id, 255)),
+    raise exception using errcode = 'OX105', message = format('memory %s of user %L is not a trait', _id, left(_user_id, 255)),
       detail = format('It is of type %s.', t.memory_type);
   elsif t.expired_at is not null then
     _newest := oxbow.newest_wording(_user_id, t.superseded_by);
     raise exception using errcode = 'OX102', message = format('trait %s has a newer wording%s', _id, ', ' || _newest),
       hint = case when _newest is null then 'That one was erased.' else 'Correct that one.' end;
   elsif t.forgotten_at is not null then
-    raise exception using errcode = 'OX103', message = format('trait %s is forgotten since %s', _id, t.forgotten_at),
+    raise exception using errcode = 'OX103', message = format('trait %s was forgotten at %s', _id, t.forgotten_at),
       hint = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', _user_id, _id);
   end if;
   return t;

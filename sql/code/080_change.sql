@@ -41,21 +41,21 @@ begin
   if old.forgotten_at is not null then
     raise exception using
       errcode = 'OX103',
-      message = format('memory %s is forgotten since %s', old.id, old.forgotten_at),
+      message = format('memory %s was forgotten at %s', old.id, old.forgotten_at),
       hint    = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', old.user_id, old.id);
   elsif old.expired_at is not null then
     raise exception using
       errcode = 'OX102',
-      message = format('memory %s is superseded already%s', old.id, ' by ' || old.superseded_by),
+      message = format('memory %s is already superseded%s', old.id, ' by ' || old.superseded_by),
       detail  = format('Since %s.', old.expired_at),
       hint    = coalesce('Supersede the newer version, ' || old.superseded_by || '.', 'The newer version was erased: insert a new memory.');
   elsif old.memory_type = 'trait'
     and not (coalesce(current_setting('oxbow.origin', true), '') = 'reflection' and oxbow.is_trusted(oxbow.caller())) then
     perform oxbow.reject('memory_type', 'trait', 'must be fact, episodic or document: only reflection changes traits');
   elsif old.sensitivity = 3 then
-    perform oxbow.reject('sensitivity', '3', 'must be below 3 to be superseded: seal the new text as a memory of its own, and forget this one');
+    perform oxbow.reject('sensitivity', '3', 'must be below 3 to be superseded: store the new text as a separate sealed memory, and forget this one');
   elsif supersede.content is null then
-    perform oxbow.reject('content', null, 'must not be blank, nor longer than 1 MiB');
+    perform oxbow.reject('content', null, 'must not be blank or longer than 1 MiB');
   end if;
 
   kept := coalesce(supersede.metadata, oxbow.inherited_metadata(old.metadata, supersede.content));
@@ -150,7 +150,7 @@ begin
     returning m.id, m.content, m.metadata
   )
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
-  select old.user_id, 'episodic', w.id, 'DELETE', w.content, w.metadata, 'app', 'it told of a memory that was forgotten' from withdrawn w;
+  select old.user_id, 'episodic', w.id, 'DELETE', w.content, w.metadata, 'app', 'it covered a forgotten memory' from withdrawn w;
 end $$;
 call oxbow.grant_app('forget');
 

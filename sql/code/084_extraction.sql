@@ -115,7 +115,7 @@ begin
        and (m.expired_at is null or m.id = any(_new))
        for no key update;
     if not found then
-      raise exception using errcode = 'OX105', message = format('memory %s is no current memory of user %L', r.of, _user_id);
+      raise exception using errcode = 'OX105', message = format('memory %s is not a current memory of user %L', r.of, _user_id);
     end if;
     -- written just now, but already over when it was said: the update applies to its current successor
     if old.expired_at is not null and r.operation = 'UPDATE' then

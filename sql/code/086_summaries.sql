@@ -141,12 +141,12 @@ begin
   if old.forgotten_at is not null then
     raise exception using
       errcode = 'OX103',
-      message = format('memory %s is forgotten since %s', old.id, old.forgotten_at),
+      message = format('memory %s was forgotten at %s', old.id, old.forgotten_at),
       hint    = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', old.user_id, old.id);
   elsif old.superseded_by is not null then
     raise exception using
       errcode = 'OX102',
-      message = format('memory %s is superseded already by %s', old.id, old.superseded_by),
+      message = format('memory %s is already superseded by %s', old.id, old.superseded_by),
       hint    = format('Promote the newer version, %s.', old.superseded_by);
   elsif old.expires_at is null then
     return false;

@@ -32,7 +32,7 @@ begin
   if ingest_file.path is null then
     perform oxbow.reject('path', null, 'must have 1 to 1024 bytes');
   elsif _count = 0 or array_position(ingest_file.contents, null) is not null then
-    perform oxbow.reject('contents', ingest_file.contents::text, 'must have a text for each chunk, and at least one');
+    perform oxbow.reject('contents', ingest_file.contents::text, 'must have at least one text, and no nulls');
   elsif cardinality(ingest_file.chunk_metadata) <> _count then
     perform oxbow.reject('chunk_metadata', cardinality(ingest_file.chunk_metadata)::text, format('must have one object for each of the %s chunks', _count));
   end if;

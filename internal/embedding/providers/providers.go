@@ -52,7 +52,7 @@ func openLocal(cfg Config) (embedding.Embedder, error) {
 	}
 	cfg.Dimension = cmp.Or(cfg.Dimension, embedding.LocalDimension)
 	if cfg.Dimension < 2 || cfg.Dimension > embedding.MaxDimension {
-		return nil, fmt.Errorf("embedding dimension %d is out of range: the local provider makes 2 to %d", cfg.Dimension,
+		return nil, fmt.Errorf("embedding dimension %d is out of range: the local provider supports 2 to %d", cfg.Dimension,
 			embedding.MaxDimension)
 	}
 	return embedding.NewLocal(cfg.Dimension), nil

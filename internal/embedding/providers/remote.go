@@ -172,11 +172,11 @@ func (r *remote) request(ctx context.Context, texts []string) ([][]float32, erro
 	case x.status != http.StatusOK:
 		return nil, r.failed(x)
 	case errors.Is(err, openai.ErrUnexpectedResponseLength), errors.Is(err, ollama.ErrIncompleteEmbedding):
-		return nil, r.invalid("%d vectors came back for %d texts", len(vectors), len(texts))
+		return nil, r.invalid("%d vectors for %d texts", len(vectors), len(texts))
 	case err != nil:
 		return nil, r.invalid("the answer cannot be read as vectors: %s", oneLine(err))
 	case len(vectors) != len(texts):
-		return nil, r.invalid("%d vectors came back for %d texts", len(vectors), len(texts))
+		return nil, r.invalid("%d vectors for %d texts", len(vectors), len(texts))
 	}
 	for _, v := range vectors {
 		if err := r.normalize(v); err != nil {
@@ -230,7 +230,7 @@ func (r *remote) invalid(format string, args ...any) error {
 // column. The angle, which is all that is compared, does not change.
 func (r *remote) normalize(v []float32) error {
 	if len(v) != r.cfg.Dimension {
-		return r.invalid("a vector has %d dimensions and the configuration says %d: set the dimension of the model", len(v),
+		return r.invalid("a vector has %d dimensions, but the configuration says %d: set the dimension of the model", len(v),
 			r.cfg.Dimension)
 	}
 	var sum float64
@@ -240,7 +240,7 @@ func (r *remote) normalize(v []float32) error {
 	length := math.Sqrt(sum)
 	switch {
 	case math.IsNaN(length) || math.IsInf(length, 0):
-		return r.invalid("a vector has a number that is NaN or infinite")
+		return r.invalid("a vector contains NaN or infinity")
 	case length == 0:
 		return r.invalid("a vector is all zero")
 	}

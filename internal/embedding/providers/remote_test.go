@@ -143,7 +143,7 @@ func TestProviderIsUnavailable(t *testing.T) {
 		"server error":      {embeddingtest.Status(500, "internal"), 500, 0, "internal"},
 		"redirect":          {embeddingtest.Redirect("http://example.invalid/"), 307, 0, "said: temporary redirect"},
 		"connection lost":   {embeddingtest.Drop(), 0, 0, "does not answer"},
-		"answer broken off": {embeddingtest.Truncated(), 0, 0, "broke off"},
+		"answer broken off": {embeddingtest.Truncated(), 0, 0, "ended early"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -214,7 +214,7 @@ func TestAnswerMakesNoSense(t *testing.T) {
 		fault embeddingtest.Fault
 		says  string
 	}{
-		"short vector": {embeddingtest.ShortVector(), "a vector has 7 dimensions and the configuration says 8"},
+		"short vector": {embeddingtest.ShortVector(), "a vector has 7 dimensions, but the configuration says 8"},
 		"NaN":          {embeddingtest.NaN(), "cannot be read"},
 		"all zero":     {embeddingtest.ZeroVector(), "all zero"},
 		"all null":     {embeddingtest.NullVector(), "all zero"},
@@ -223,7 +223,7 @@ func TestAnswerMakesNoSense(t *testing.T) {
 		"empty object": {embeddingtest.Raw("{}"), "cannot be read"},
 		"empty answer": {embeddingtest.Raw(""), "cannot be read"},
 		"one less":     {embeddingtest.OneLess(), ""},
-		"one more":     {embeddingtest.OneMore(), "vectors came back for"},
+		"one more":     {embeddingtest.OneMore(), "vectors for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

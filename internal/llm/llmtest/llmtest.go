@@ -140,7 +140,7 @@ func read(r *http.Request, raw []byte) (Request, error) {
 		} `json:"options"`
 	}
 	if err := json.Unmarshal(raw, &body); err != nil {
-		return Request{}, fmt.Errorf("the request is no JSON: %w", err)
+		return Request{}, fmt.Errorf("the request is not JSON: %w", err)
 	}
 	request := Request{Path: r.URL.Path, Authorization: r.Header.Get("Authorization"), Model: body.Model,
 		Messages:    body.Messages,
@@ -148,11 +148,11 @@ func read(r *http.Request, raw []byte) (Request, error) {
 		Temperature: body.Temperature, Body: raw}
 	switch {
 	case r.Method != http.MethodPost || (r.URL.Path != "/v1/chat/completions" && r.URL.Path != "/api/chat"):
-		return request, fmt.Errorf("%s %s is not of the protocol", r.Method, r.URL.Path)
+		return request, fmt.Errorf("unexpected request %s %s", r.Method, r.URL.Path)
 	case body.Model == "":
 		return request, fmt.Errorf("the request names no model")
 	case body.Stream:
-		return request, fmt.Errorf("the request wants a stream")
+		return request, fmt.Errorf("the request asks for a stream")
 	case len(body.Messages) < 2 || body.Messages[0].Role != "system" ||
 		body.Messages[len(body.Messages)-1].Role != "user":
 		return request, fmt.Errorf("the messages do not begin with the system's and end with the user's")

@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 1 && args[0] == "stop":
 		return pgtest.Stop(ctx)
 	}
-	return fmt.Errorf("use: pgtestctl create | drop URL | dump URL | stop")
+	return fmt.Errorf("usage: pgtestctl create | drop URL | dump URL | stop")
 }
 
 func dump(ctx context.Context, dsn string) error {
