@@ -18,68 +18,51 @@ const twoPersons = `{
 
 func TestReadPersonas(t *testing.T) {
 	t.Parallel()
-	personas, err := ReadPersonas(strings.NewReader(twoPersons))
+	personas, err := readPersonas(strings.NewReader(twoPersons))
 	require.NoError(t, err)
 	require.Len(t, personas, 2)
-	require.Equal(t, "ada", personas[0].User, "in the order of the users' names")
-	require.Equal(t, Interest{Kind: "food", Name: "noodles", Match: []string{"noodles"}}, personas[1].Interests[2])
+	require.Equal(t, "ada", personas[0].user, "in the order of the users' names")
+	require.Equal(t, interest{Name: "noodles", Match: []string{"noodles"}}, personas[1].Interests[2])
 
 	for _, bad := range []struct{ name, json, says string }{
 		{"not JSON", `wen`, "must be a JSON object"},
 		{"a list", `[]`, "must be a JSON object"},
-		{"no words", `{"wen":{"interests":[{"name":"chess","match":[]}]}}`, `person "wen": interest "chess": match`},
-		{"an empty word", `{"wen":{"interests":[{"name":"chess","match":["a",""]}]}}`, "not empty"},
-		{"no name", `{"wen":{"interests":[{"match":["a"]}]}}`, "interests[0].name"},
+		{"no words", `{"wen":{"interests":[{"name":"chess","match":[]}]}}`, `person "wen": interests[0]`},
+		{"an empty word", `{"wen":{"interests":[{"name":"chess","match":["a",""]}]}}`, "words to match"},
+		{"no name", `{"wen":{"interests":[{"match":["a"]}]}}`, "a name"},
 	} {
-		_, err := ReadPersonas(strings.NewReader(bad.json))
+		_, err := readPersonas(strings.NewReader(bad.json))
 		require.ErrorContains(t, err, bad.says, bad.name)
 	}
 }
 
-func TestSeenInterests(t *testing.T) {
+func TestMissed(t *testing.T) {
 	t.Parallel()
-	personas, err := ReadPersonas(strings.NewReader(twoPersons))
+	personas, err := readPersonas(strings.NewReader(twoPersons))
 	require.NoError(t, err)
-	category := func(text string) (string, bool) { return "health", strings.Contains(text, "ill") }
-
-	report := SeenInterests(personas, map[string][]string{
-		"wen": {"Often plays chess", "Likes board games", "Is ill"},
-		"eve": {"Often goes sailing"},
-	}, category)
-	require.Equal(t, 2, report.Seen)
-	require.Equal(t, 4, report.Total)
-	require.InDelta(t, 0.5, report.Share, 1e-9)
-	require.Equal(t, 3, report.Most)
-	require.Equal(t, []string{"sailing"}, report.Persons[0].Missed, "another user's traits do not count")
-	require.Equal(t, []Sighting{{"chess", "Often plays chess"}, {"board games", "Likes board games"}},
-		report.Persons[1].Sightings)
-	require.Equal(t, []string{"noodles"}, report.Persons[1].Missed)
-	require.Equal(t, []Sensible{{"Is ill", "health"}}, report.Persons[1].Sensitive)
-
-	one := SeenInterests(personas[1:], map[string][]string{"wen": {"CHESS"}}, nil)
-	require.Equal(t, 1, one.Seen, "a trait counts for one interest only")
-	require.Empty(t, one.Persons[0].Sensitive)
-	require.Zero(t, SeenInterests(nil, nil, nil).Share)
+	require.Equal(t, []string{"sailing"}, personas[0].missed(nil))
+	require.Equal(t, []string{"noodles"}, personas[1].missed([]string{"Often plays CHESS", "Likes board games", "Is ill"}))
+	require.Len(t, personas[1].missed([]string{"Plays chess and board games"}), 2, "a trait counts for one interest only")
 }
 
 // A greedy choice would give the first interest the only trait that the second could have.
-func TestSeenInterestsMatchesAsManyAsPossible(t *testing.T) {
+func TestMissedIsMinimal(t *testing.T) {
 	t.Parallel()
-	personas := []Persona{{User: "u", Interests: []Interest{
+	p := persona{Interests: []interest{
 		{Name: "either", Match: []string{"tea", "coffee"}}, {Name: "tea", Match: []string{"tea"}},
-	}}}
-	require.Equal(t, 2, SeenInterests(personas, map[string][]string{"u": {"likes tea", "likes coffee"}}, nil).Seen)
+	}}
+	require.Empty(t, p.missed([]string{"likes tea", "likes coffee"}))
 
 	// Against trying every assignment, on small random graphs.
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		nInterests, nTraits := 1+rng.IntN(5), rng.IntN(6)
-		p := Persona{User: "u"}
+		p := persona{}
 		texts := make([]string, nTraits)
 		edge := make([][]bool, nInterests)
 		for i := range nInterests {
 			word := string(rune('a' + i))
-			p.Interests = append(p.Interests, Interest{Name: word, Match: []string{word}})
+			p.Interests = append(p.Interests, interest{Name: word, Match: []string{word}})
 			edge[i] = make([]bool, nTraits)
 			for j := range nTraits {
 				if edge[i][j] = rng.IntN(3) == 0; edge[i][j] {
@@ -87,8 +70,7 @@ func TestSeenInterestsMatchesAsManyAsPossible(t *testing.T) {
 				}
 			}
 		}
-		require.Equal(t, best(edge, 0, map[int]bool{}), SeenInterests([]Persona{p}, map[string][]string{"u": texts},
-			nil).Seen)
+		require.Equal(t, best(edge, 0, map[int]bool{}), nInterests-len(p.missed(texts)))
 	}
 }
 

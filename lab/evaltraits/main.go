@@ -1,22 +1,19 @@
 // Evaltraits measures which known interests of people the traits show.
 //
-//	go -C lab run ./evaltraits [-json] [-reasoner-model NAME …] RECORDS PERSONAS
+//	go -C lab run ./evaltraits [-reasoner-model NAME …] RECORDS PERSONAS
 //
 // RECORDS is a file for oxbow eval, of which only the memories are used. PERSONAS is a JSON object:
 //
-//	{"USER": {"name": N, "interests": [{"kind": K, "name": N, "match": [WORD, …]}, …]}, …}
+//	{"USER": {"interests": [{"name": N, "match": [WORD, …]}, …]}, …}
 //
-// It loads the memories into a database of its own on the tests' PostgreSQL, embeds them, and
-// reflects on each person with the clock at the end of the person's records. An interest is seen
-// when a trait of stage emerging or higher contains one of its words; a trait counts for one
-// interest. The exit status is 1 if a trait is in a sensitive category.
+// It loads the memories into a database of its own on the tests' PostgreSQL, embeds them, and reflects on each person
+// with the clock at the end of the person's records. A trait of stage emerging or higher shows an interest if it
+// contains one of its words; it counts for one interest. The exit status is 1 if a trait is in a sensitive category.
 package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -41,7 +38,6 @@ func main() {
 }
 
 func command(ctx context.Context, out io.Writer) error {
-	asJSON := flag.Bool("json", false, "print JSON")
 	var reasoner worker.ReasonerConfig
 	flag.StringVar(&reasoner.Provider, "reasoner-provider", "",
 		"provider of a model that reflects: openai, ollama (default: the rules)")
@@ -56,7 +52,7 @@ func command(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	personas, err := ReadPersonas(bytes.NewReader(people))
+	personas, err := readPersonas(bytes.NewReader(people))
 	if err != nil {
 		return fmt.Errorf("%s: %w", flag.Arg(1), err)
 	}
@@ -64,31 +60,26 @@ func command(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	report := SeenInterests(personas, traits, sensitive.Category)
-	if *asJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return cmp.Or(encoder.Encode(report), report.refused())
-	}
+	var seen, total, most int
+	var refused error
 	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "person\tinterests seen\tof\ttraits\tmissed")
-	for _, p := range report.Persons {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", p.User, p.Seen, p.Total, p.Traits, strings.Join(p.Missed, ", "))
+	for _, p := range personas {
+		mine := traits[p.user]
+		missed := p.missed(mine)
+		n := len(p.Interests)
+		seen, total, most = seen+n-len(missed), total+n, max(most, len(mine))
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", p.user, n-len(missed), n, len(mine), strings.Join(missed, ", "))
+		for _, trait := range mine {
+			if category, ok := sensitive.Category(trait); ok {
+				refused = errors.Join(refused, fmt.Errorf("sensitive (%s), of %s: %s", category, p.user, trait))
+			}
+		}
 	}
-	fmt.Fprintf(t, "all\t%d\t%d\tat most %d\n", report.Seen, report.Total, report.Most)
+	fmt.Fprintf(t, "all\t%d\t%d\tat most %d\n", seen, total, most)
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n%.1f %% of the interests were seen.\n", 100*report.Share)
-	return report.refused()
-}
-
-// refused returns an error that names the traits in sensitive categories.
-func (r TraitReport) refused() (err error) {
-	for _, p := range r.Persons {
-		for _, s := range p.Sensitive {
-			err = errors.Join(err, fmt.Errorf("sensitive (%s), of %s: %s", s.Category, p.User, s.Trait))
-		}
-	}
-	return err
+	fmt.Fprintf(out, "\n%.1f %% of the interests were seen.\n", 100*float64(seen)/float64(max(total, 1)))
+	return refused
 }
