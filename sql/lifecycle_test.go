@@ -66,7 +66,8 @@ func (s *states) args() []any {
 
 const eachState = ` from unnest($1::text[], $2::float8[], $3::text[], $4::int[], $5::timestamptz[], $6::timestamptz[],
 	$7::timestamptz[])
-	with ordinality s(stage, confidence, subtype, n, at, window_end, now, nth) order by nth`
+	with ordinality s(stage, confidence, subtype, n, at, window_end, now, nth),
+	(select oxbow.trait_rules() as rules offset 0) r order by nth`
 
 // pointer returns a pointer to v, or nil for the zero value.
 func pointer[T comparable](v T) *T {
@@ -131,10 +132,10 @@ func TestLifecycleInTheDatabase(t *testing.T) {
 	for name, s := range map[string]*states{"grid": grid(), "random": scattered(rand.New(rand.NewPCG(seed, 1)), 20000),
 		"trends": trends} {
 		rows, err := tx.Query(t.Context(), `
-			select oxbow.trait_stage_of(confidence), oxbow.trait_rate(subtype, n), oxbow.trait_confidence_at(confidence,
-			subtype, n, at, now),
-			       oxbow.trait_stage_at(stage, confidence, subtype, n, at, window_end, now),
-			       oxbow.trait_next_transition(stage, confidence, subtype, n, at, window_end)`+eachState, s.args()...)
+			select oxbow.trait_stage_of(confidence, rules[1]), oxbow.trait_rate(subtype, n, rules[1]),
+			       oxbow.trait_confidence_at(confidence, subtype, n, at, now, rules),
+			       oxbow.trait_stage_at(stage, confidence, subtype, n, at, window_end, now, rules),
+			       oxbow.trait_next_transition(stage, confidence, subtype, n, at, window_end, rules)`+eachState, s.args()...)
 		require.NoError(t, err)
 		i := 0
 		for ; rows.Next(); i++ {
