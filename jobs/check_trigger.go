@@ -28,8 +28,8 @@ var _ = describe(Kind{
 	Does:      "checks whether a user's inbox is due for reflection",
 	Unique:    true,
 	Retention: busyRetention,
-}, func(c Config) river.Worker[CheckTriggerArgs] {
-	return &checkTriggerWorker{db: c.DB, together: &coalescer[CheckTriggerArgs]{c.DB, c.Logger, c.observer(), "1", checkedUsers}}
+}, func(c Config) worker[CheckTriggerArgs] {
+	return &checkTriggerWorker{c, &coalescer[CheckTriggerArgs]{c, "1", checkedUsers}}
 })
 
 func (a CheckTriggerArgs) valid() error {
@@ -44,8 +44,7 @@ const checkedUsers = 128
 
 // checkTriggerWorker decides whether users' inboxes are due for reflection.
 type checkTriggerWorker struct {
-	river.WorkerDefaults[CheckTriggerArgs]
-	db       store.DB
+	Config
 	together *coalescer[CheckTriggerArgs]
 }
 
@@ -65,36 +64,34 @@ func (w *checkTriggerWorker) Work(ctx context.Context, job *river.Job[CheckTrigg
 // The jobs give way while memories wait to be embedded, so that all memories that arrive for a
 // user meanwhile cost one check.
 func (w *checkTriggerWorker) check(ctx context.Context, b *batch[CheckTriggerArgs]) error {
-	if busy, err := givesWay(ctx, w.db, b.jobs[0].row); err != nil || busy {
+	if busy, err := givesWay(ctx, w.DB, b.jobs[0].row); err != nil || busy {
 		return cmp.Or(err, river.JobSnooze(busyPause))
 	}
 	var completed map[int64]bool
-	_, err := pastDeadlocks(func() (int, error) {
-		return 0, pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) (err error) {
-			if completed, err = completeAll(ctx, tx, b.ids()); err != nil {
-				return err
-			}
-			var users []string
-			metadata := map[string][]byte{}
-			for _, job := range b.jobs {
-				if completed[job.row.ID] {
-					users = append(users, job.args.UserID)
-					metadata[job.args.UserID] = job.metadata
-				}
-			}
-			due, err := store.ReflectionTriggers(ctx, tx, users, time.Now())
-			if err != nil || len(due) == 0 {
-				return err
-			}
-			failpoint.Reach(failpoint.TriggerAsked)
-			reflections := make([]river.InsertManyParams, len(due))
-			for i, d := range due {
-				reflections[i] = river.InsertManyParams{
-					Args: reflectOn(d.UserID, d.Trigger), InsertOpts: &river.InsertOpts{Metadata: metadata[d.UserID]}}
-			}
-			_, err = river.ClientFromContext[pgx.Tx](ctx).InsertManyTx(ctx, tx, reflections)
+	err := pastDeadlocks(ctx, w.DB, func(tx pgx.Tx) (err error) {
+		if completed, err = completeAll(ctx, tx, b.ids()); err != nil {
 			return err
-		})
+		}
+		var users []string
+		metadata := map[string][]byte{}
+		for _, job := range b.jobs {
+			if completed[job.row.ID] {
+				users = append(users, job.args.UserID)
+				metadata[job.args.UserID] = job.metadata
+			}
+		}
+		due, err := store.ReflectionTriggers(ctx, tx, users, time.Now())
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		failpoint.Reach(failpoint.TriggerAsked)
+		reflections := make([]river.InsertManyParams, len(due))
+		for i, d := range due {
+			reflections[i] = river.InsertManyParams{
+				Args: reflectOn(d.UserID, d.Trigger), InsertOpts: &river.InsertOpts{Metadata: metadata[d.UserID]}}
+		}
+		_, err = river.ClientFromContext[pgx.Tx](ctx).InsertManyTx(ctx, tx, reflections)
+		return err
 	})
 	if err != nil {
 		return err

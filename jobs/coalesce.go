@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -74,11 +73,9 @@ func (b *batch[T]) ids() []int64 {
 
 // coalescer takes waiting jobs to run together with a job that River gave a worker.
 type coalescer[T batchArgs] struct {
-	db       store.DB
-	log      *slog.Logger
-	observer Observer
-	weight   string // weight of a job, an SQL expression over its args
-	room     int    // maximum total weight of a batch
+	Config
+	weight string // weight of a job, an SQL expression over its args
+	room   int    // maximum total weight of a batch
 }
 
 // work calls do with a batch of the job and other waiting jobs. Jobs that do leaves in the batch
@@ -109,7 +106,7 @@ func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int, 
 		alone = false
 		return err
 	}
-	c.log.WarnContext(ctx, "a batch failed; its jobs run one by one", "kind", job.Kind, "jobs", len(b.jobs), "error", err)
+	c.Logger.WarnContext(ctx, "a batch failed; its jobs run one by one", "kind", job.Kind, "jobs", len(b.jobs), "error", err)
 	release()
 	if ctx.Err() != nil {
 		return errAlone
@@ -124,7 +121,7 @@ func (c *coalescer[T]) gather(ctx context.Context, own *member[T], weight int) [
 	}
 	rows, err := c.take(ctx, own.row, c.room-weight)
 	if err != nil {
-		c.log.WarnContext(ctx, "cannot take waiting jobs; the job runs alone", "kind", own.row.Kind, "error", err)
+		c.Logger.WarnContext(ctx, "cannot take waiting jobs; the job runs alone", "kind", own.row.Kind, "error", err)
 		return nil
 	}
 	var others []*member[T]
@@ -135,7 +132,7 @@ func (c *coalescer[T]) gather(ctx context.Context, own *member[T], weight int) [
 			invalid = append(invalid, row.ID) // reports its error when it runs alone
 			continue
 		}
-		metadata, end := c.observer.Joined(ctx, row)
+		metadata, end := c.Observer.Joined(ctx, row)
 		others = append(others, &member[T]{row, args, metadata, end})
 	}
 	c.putBack(ctx, invalid, 0, true)
@@ -158,8 +155,8 @@ func (c *coalescer[T]) putBack(ctx context.Context, ids []int64, pause time.Dura
 	// The job's own deadline may have passed.
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), putBackTime)
 	defer cancel()
-	if err := store.PutBackJobs(within, c.db, ids, pause, key); err != nil {
-		c.log.WarnContext(ctx, "cannot put jobs back; they wait to be rescued", "jobs", len(ids), "error", err)
+	if err := store.PutBackJobs(within, c.DB, ids, pause, key); err != nil {
+		c.Logger.WarnContext(ctx, "cannot put jobs back; they wait to be rescued", "jobs", len(ids), "error", err)
 	}
 }
 
@@ -175,7 +172,7 @@ func coalesces(job *rivertype.JobRow) bool {
 
 // take takes waiting jobs of the same kind and queue.
 func (c *coalescer[T]) take(ctx context.Context, own *rivertype.JobRow, room int) ([]*rivertype.JobRow, error) {
-	taken, err := store.TakeJobs(ctx, c.db, store.Taking{
+	taken, err := store.TakeJobs(ctx, c.DB, store.Taking{
 		Kind: own.Kind, Queue: own.Queue, Weight: c.weight, Room: room, By: river.ClientFromContext[pgx.Tx](ctx).ID(), Alone: aloneKey})
 	rows := make([]*rivertype.JobRow, len(taken))
 	for i, t := range taken {

@@ -2,13 +2,11 @@ package jobs
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow/internal/consistency"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 // ConsistencyCheckArgs are the arguments of the job. They are empty because the job covers all users.
@@ -25,9 +23,7 @@ var _ = describe(Kind{
 	Every: 24 * time.Hour,
 	// The margin over checkTime lets the run record its progress.
 	Timeout: func(Config) time.Duration { return 2 * checkTime },
-}, func(c Config) river.Worker[ConsistencyCheckArgs] {
-	return &consistencyWorker{db: c.DB, now: c.Now, log: c.Logger}
-})
+}, func(c Config) worker[ConsistencyCheckArgs] { return &consistencyWorker{c} })
 
 // Limits of one run.
 const (
@@ -38,30 +34,25 @@ const (
 
 // consistencyWorker compares traits with their events and evidence, like oxbow check. It repairs
 // nothing: somebody changed the rows, and should be asked first.
-type consistencyWorker struct {
-	river.WorkerDefaults[ConsistencyCheckArgs]
-	db  store.DB
-	now func() time.Time
-	log *slog.Logger
-}
+type consistencyWorker struct{ Config }
 
 // Work checks users from where the last run stopped, and starts again after the last user.
 func (w *consistencyWorker) Work(ctx context.Context, _ *river.Job[ConsistencyCheckArgs]) error {
 	problems := 0
 	found := func(p consistency.Problem) error {
 		if problems++; problems <= checkProblems {
-			w.log.ErrorContext(ctx, "a trait contradicts its events or its evidence", "user", p.UserID, "trait", p.TraitID, "kind", p.Kind,
+			w.Logger.ErrorContext(ctx, "a trait contradicts its events or its evidence", "user", p.UserID, "trait", p.TraitID, "kind", p.Kind,
 				"found", p.Found, "expected", p.Expected)
 		}
 		return nil
 	}
 	defer func() {
 		if problems > checkProblems {
-			w.log.ErrorContext(ctx, "more traits contradict their events or their evidence: oxbow check shows all", "number", problems)
+			w.Logger.ErrorContext(ctx, "more traits contradict their events or their evidence: oxbow check shows all", "number", problems)
 		}
 	}()
 	for begun := time.Now(); time.Since(begun) < checkTime; {
-		last, err := consistency.CheckNext(ctx, w.db, w.now(), checkUsers, found)
+		last, err := consistency.CheckNext(ctx, w.DB, w.Now(), checkUsers, found)
 		if err != nil || last {
 			return err
 		}

@@ -37,9 +37,7 @@ var _ = describe(Kind{
 	Unique:   true,
 	Reasoner: true,
 	Timeout:  reasonerTimeout,
-}, func(c Config) river.Worker[ContradictionReviewArgs] {
-	return &contradictionReviewWorker{Reflection: c.Reflection()}
-})
+}, func(c Config) worker[ContradictionReviewArgs] { return &contradictionReviewWorker{c.Reflection()} })
 
 func reviewAfter(a ReflectArgs) ContradictionReviewArgs {
 	return ContradictionReviewArgs(a)
@@ -50,20 +48,11 @@ func reviewAfter(a ReflectArgs) ContradictionReviewArgs {
 const reviewedEvidence = 30
 
 // contradictionReviewWorker reviews contradicted traits one at a time.
-type contradictionReviewWorker struct {
-	river.WorkerDefaults[ContradictionReviewArgs]
-	*Reflection
-}
+type contradictionReviewWorker struct{ *Reflection }
 
 // Work reviews the trait that has waited longest.
 func (w *contradictionReviewWorker) Work(ctx context.Context, job *river.Job[ContradictionReviewArgs]) error {
-	for try := 1; ; try++ {
-		err := w.review(ctx, job)
-		if stale(err) && try < rereadings {
-			continue
-		}
-		return w.postpone(ctx, err)
-	}
+	return w.postpone(ctx, retried(rereadings, stale, func() error { return w.review(ctx, job) }))
 }
 
 func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[ContradictionReviewArgs]) error {

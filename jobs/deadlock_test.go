@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 func TestPastDeadlocks(t *testing.T) {
@@ -23,12 +25,11 @@ func TestPastDeadlocks(t *testing.T) {
 		{[]error{deadlock, deadlock, deadlock, nil}, deadlockTries, deadlock},
 	} {
 		tries := 0
-		n, err := pastDeadlocks(func() (int, error) {
+		err := retried(deadlockTries, store.IsDeadlock, func() error {
 			tries++
-			return tries, c.errs[tries-1]
+			return c.errs[tries-1]
 		})
 		require.Equal(t, c.want, err)
 		require.Equal(t, c.tries, tries)
-		require.Equal(t, tries, n)
 	}
 }

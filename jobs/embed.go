@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -50,9 +49,7 @@ var _ = describe(Kind{
 	// The margin over the worker's own limit keeps River from giving a job that is still running
 	// to another worker.
 	Timeout: func(c Config) time.Duration { return newEmbedWorker(c).limit() + 10*time.Second },
-}, func(c Config) river.Worker[EmbedArgs] {
-	return newEmbedWorker(c)
-})
+}, func(c Config) worker[EmbedArgs] { return newEmbedWorker(c) })
 
 // EmbedMemories returns the arguments for up to 128 memories of a user.
 func EmbedMemories(userID string, ids []uuid.UUID) EmbedArgs {
@@ -90,23 +87,20 @@ const (
 
 // embedWorker computes the vectors and search terms of memories.
 type embedWorker struct {
-	river.WorkerDefaults[EmbedArgs]
-	db        store.DB
-	embedder  Embedder
-	provider  *Provider
-	callTime  time.Duration // limit of one call
-	callTexts int           // maximum number of texts in one call
-	log       *slog.Logger
-	observer  Observer
-	together  *coalescer[EmbedArgs]
+	Config
+	together *coalescer[EmbedArgs]
+}
+
+func newEmbedWorker(c Config) *embedWorker {
+	return &embedWorker{c, &coalescer[EmbedArgs]{c, embedWeight, c.CallTexts}}
 }
 
 // limit returns the time limit of a job: the last call begins within callTime and takes at most
 // callTime.
-func (w *embedWorker) limit() time.Duration { return 2*w.callTime + dbTime }
+func (w *embedWorker) limit() time.Duration { return 2*w.CallTime + dbTime }
 
 func (w *embedWorker) model() store.EmbeddingModel {
-	return store.EmbeddingModel{Model: w.embedder.Model(), Dimension: w.embedder.Dimension()}
+	return store.EmbeddingModel{Model: w.Embedder.Model(), Dimension: w.Embedder.Dimension()}
 }
 
 // memoriesOf returns the memories of a batch, and the job that each belongs to.
@@ -138,7 +132,7 @@ func (w *embedWorker) Work(ctx context.Context, job *river.Job[EmbedArgs]) error
 // embedAll embeds the memories of a batch and completes its jobs.
 func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
 	refs, _ := memoriesOf(b)
-	memories, err := store.Embeddables(ctx, w.db, refs, w.model().Model)
+	memories, err := store.Embeddables(ctx, w.DB, refs, w.model().Model)
 	if err != nil {
 		return err
 	}
@@ -156,9 +150,7 @@ func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
 	case store.IsDataError(err) && len(refs) > 1:
 		return w.split(ctx, b.jobs[0])
 	}
-	_, indexErr := pastDeadlocks(func() (int, error) {
-		return 0, pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error { return w.index(ctx, tx, b, memories) })
-	})
+	indexErr := pastDeadlocks(ctx, w.DB, func(tx pgx.Tx) error { return w.index(ctx, tx, b, memories) })
 	if indexErr != nil {
 		return indexErr
 	}
@@ -197,25 +189,23 @@ var errErased = errors.New("jobs were erased while they ran")
 func (w *embedWorker) write(ctx context.Context, b *batch[EmbedArgs], memories []store.Embeddable, made vectors) error {
 	for len(b.jobs) > 0 {
 		var completed map[int64]bool
-		_, err := pastDeadlocks(func() (int, error) {
-			return 0, pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) (err error) {
-				if err := w.save(ctx, tx, made); err != nil {
-					return err
-				}
-				if err := w.index(ctx, tx, b, memories); err != nil {
-					return err
-				}
-				failpoint.Reach(failpoint.EmbedWritten)
-				if completed, err = completeAll(ctx, tx, b.ids()); err == nil && len(completed) < len(b.jobs) {
-					err = errErased
-				}
+		err := pastDeadlocks(ctx, w.DB, func(tx pgx.Tx) (err error) {
+			if err := w.save(ctx, tx, made); err != nil {
 				return err
-			})
+			}
+			if err := w.index(ctx, tx, b, memories); err != nil {
+				return err
+			}
+			failpoint.Reach(failpoint.EmbedWritten)
+			if completed, err = completeAll(ctx, tx, b.ids()); err == nil && len(completed) < len(b.jobs) {
+				err = errErased
+			}
+			return err
 		})
 		if err == nil {
 			failpoint.Reach(failpoint.EmbedCommitted)
 			b.end(b.jobs, nil)
-			w.observer.Embedded(len(made.memories), len(made.refused))
+			w.Observer.Embedded(len(made.memories), len(made.refused))
 			return nil
 		}
 		if !errors.Is(err, errErased) {
@@ -230,7 +220,7 @@ func (w *embedWorker) write(ctx context.Context, b *batch[EmbedArgs], memories [
 // split replaces a job by two with half of its memories each, because PostgreSQL rejects data of
 // one of them. Repeated splits isolate that memory, so that the others are embedded.
 func (w *embedWorker) split(ctx context.Context, job *member[EmbedArgs]) error {
-	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		ids, err := job.args.memories()
 		if err != nil {
 			return err
@@ -276,20 +266,20 @@ func (v vectors) within(b *batch[EmbedArgs]) vectors {
 // embed computes the missing vectors in calls of bounded size. It returns those of the last call.
 // Earlier ones are already stored, so that a job that is interrupted makes progress.
 func (w *embedWorker) embed(ctx context.Context, memories []store.Embeddable) (vectors, error) {
-	if err := store.CheckModel(ctx, w.db, w.model()); err != nil {
+	if err := store.CheckModel(ctx, w.DB, w.model()); err != nil {
 		return vectors{}, err
 	}
 	begun := time.Now()
 	var last vectors
 	for _, call := range w.calls(memories) {
-		if err := w.save(ctx, w.db, last); err != nil {
+		if err := w.save(ctx, w.DB, last); err != nil {
 			return vectors{}, err
 		}
-		w.observer.Embedded(len(last.memories), len(last.refused))
+		w.Observer.Embedded(len(last.memories), len(last.refused))
 		if len(last.memories) > 0 {
 			failpoint.Reach(failpoint.EmbedSaved)
 		}
-		if time.Since(begun) > w.callTime {
+		if time.Since(begun) > w.CallTime {
 			return vectors{}, errOutOfTime
 		}
 		var err error
@@ -311,7 +301,7 @@ func (w *embedWorker) calls(memories []store.Embeddable) [][]store.Embeddable {
 			missing = append(missing, m)
 		}
 	}
-	return Calls(missing, w.callTexts, func(m store.Embeddable) int { return len(m.Text) })
+	return Calls(missing, w.CallTexts, func(m store.Embeddable) int { return len(m.Text) })
 }
 
 // Calls groups texts into calls to a provider, each with at most most texts and at most 1 MiB. A
@@ -339,8 +329,8 @@ func (w *embedWorker) call(ctx context.Context, memories []store.Embeddable) (ve
 		texts[i] = m.Text
 	}
 	var made [][]float32
-	err := w.provider.call(ctx, w.callTime, func(ctx context.Context) (err error) {
-		made, err = w.embedder.Embed(ctx, texts)
+	err := w.Provider.call(ctx, w.CallTime, func(ctx context.Context) (err error) {
+		made, err = w.Embedder.Embed(ctx, texts)
 		return err
 	})
 	var result vectors
@@ -357,7 +347,7 @@ func (w *embedWorker) call(ctx context.Context, memories []store.Embeddable) (ve
 		return vectors{}, err
 	}
 	if len(made) != len(texts) {
-		return vectors{}, fmt.Errorf("%s returned %d vectors for %d texts", w.embedder.Model(), len(made), len(texts))
+		return vectors{}, fmt.Errorf("%s returned %d vectors for %d texts", w.Embedder.Model(), len(made), len(texts))
 	}
 	for i, m := range memories {
 		if refused[i] {
@@ -377,7 +367,7 @@ func (w *embedWorker) save(ctx context.Context, db store.DB, made vectors) error
 		}
 	}
 	if len(made.refused) > 0 {
-		w.log.WarnContext(ctx, "the provider refused texts; their memories can be found by their words only",
+		w.Logger.WarnContext(ctx, "the provider refused texts; their memories can be found by their words only",
 			"memories", len(made.refused), "reason", made.reason)
 		return store.RefuseVectors(ctx, db, w.model().Model, made.refused, made.reason)
 	}
@@ -430,11 +420,11 @@ func (w *embedWorker) postpone(ctx context.Context, err error) error {
 		return river.JobSnooze(0)
 	case errors.As(err, &down):
 		if !errors.As(err, new(pausedError)) { // a job that did not call has nothing to report
-			w.log.WarnContext(ctx, "the embedding provider is not available", "error", down.Err, "pause", down.RetryAfter.String())
+			w.Logger.WarnContext(ctx, "the embedding provider is not available", "error", down.Err, "pause", down.RetryAfter.String())
 		}
 		return river.JobSnooze(spread(down.RetryAfter))
 	case errors.As(err, &mismatch):
-		w.log.ErrorContext(ctx, "embedding is paused", "error", mismatch)
+		w.Logger.ErrorContext(ctx, "embedding is paused", "error", mismatch)
 		return river.JobSnooze(spread(otherModelPause))
 	}
 	return err

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -27,32 +26,26 @@ var _ = describe(Kind{
 	Does:   "dissolves a trend that was not reinforced enough",
 	Unique: true,
 	Dated:  true,
-}, func(c Config) river.Worker[ExpireTrendArgs] {
-	return &expireTrendWorker{db: c.DB, now: c.Now}
-})
+}, func(c Config) worker[ExpireTrendArgs] { return &expireTrendWorker{c} })
 
 // expireTrendWorker dissolves a trend that was not reinforced enough.
-type expireTrendWorker struct {
-	river.WorkerDefaults[ExpireTrendArgs]
-	db  store.DB
-	now func() time.Time
-}
+type expireTrendWorker struct{ Config }
 
 // Work settles the user's due traits. The trend is one of them unless it has become a candidate or
 // was reworded.
 func (w *expireTrendWorker) Work(ctx context.Context, job *river.Job[ExpireTrendArgs]) error {
-	end, err := store.TrendWindow(ctx, w.db, job.Args.UserID, job.Args.TraitID)
+	end, err := store.TrendWindow(ctx, w.DB, job.Args.UserID, job.Args.TraitID)
 	if err != nil {
 		return err
 	}
-	if wait := end.Sub(w.now()); wait > 0 {
+	if wait := end.Sub(w.Now()); wait > 0 {
 		return river.JobSnooze(wait)
 	}
-	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		if err := complete(ctx, tx, job); err != nil {
 			return err
 		}
-		_, err := store.SettleUser(ctx, tx, job.Args.UserID, w.now(), uuid.Nil)
+		_, err := store.SettleUser(ctx, tx, job.Args.UserID, w.Now(), uuid.Nil)
 		return err
 	})
 }

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,19 +36,14 @@ var _ = describe(Kind{
 	// The timeout allows for two calls to the extractor, one to the embedder, and the work in the
 	// database.
 	Timeout: func(c Config) time.Duration { return 2*c.ReasonerCallTime + c.CallTime + Timeout },
-}, func(c Config) river.Worker[ExtractArgs] {
-	return &extractWorker{Extraction: c.Extraction()}
-})
+}, func(c Config) worker[ExtractArgs] { return &extractWorker{c.Extraction()} })
 
 // maxExtractPause is the longest pause between two attempts at messages for which the extractor
 // returns an unusable answer. Retries never end.
 const maxExtractPause = 6 * time.Hour
 
 // extractWorker extracts memories from messages.
-type extractWorker struct {
-	river.WorkerDefaults[ExtractArgs]
-	*Extraction
-}
+type extractWorker struct{ *Extraction }
 
 // Work extracts from the next messages of a session. Each statement that inserts messages enqueues
 // a job, so a session may have several:
@@ -63,35 +57,23 @@ type extractWorker struct {
 // A job that leaves messages to another either locks the other's row meanwhile or finds it
 // completed.
 func (w *extractWorker) Work(ctx context.Context, job *river.Job[ExtractArgs]) error {
-	if job.Args.UserID == "" || job.Args.SessionID == "" {
-		return river.JobCancel(fmt.Errorf("the arguments need a user and a session: user_id %q, session_id %q", job.Args.UserID, job.Args.SessionID))
-	}
-	for try := 1; ; try++ {
-		err := w.extract(ctx, job)
-		if stale(err) {
-			if try < rereadings {
-				continue
-			}
-			return overtaken(job.JobRow, err) // another job is working on the same user
-		}
-		return w.postpone(ctx, err)
-	}
+	return w.work(ctx, job.JobRow, job.Args.UserID, job.Args.SessionID, func() error { return w.extract(ctx, job) })
 }
 
 func (w *extractWorker) extract(ctx context.Context, job *river.Job[ExtractArgs]) error {
 	if yielded, err := w.yield(ctx, job); err != nil || yielded {
 		return err
 	}
-	session, err := store.ReadSession(ctx, w.db, job.Args.UserID, job.Args.SessionID, job.ID)
+	session, err := store.ReadSession(ctx, w.DB, job.Args.UserID, job.Args.SessionID, job.ID)
 	if err != nil {
 		return err
 	}
-	person, err := store.ReadPerson(ctx, w.db, session.UserID)
+	person, err := store.ReadPerson(ctx, w.DB, session.UserID)
 	if err != nil {
 		return err
 	}
 	if person.OptedOut {
-		return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 			if err := complete(ctx, tx, job); err != nil {
 				return err
 			}
@@ -99,7 +81,7 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[ExtractArgs]
 		})
 	}
 	if !session.Due && !job.Args.Retry {
-		return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 			if err := complete(ctx, tx, job); err != nil {
 				return err
 			}
@@ -115,14 +97,14 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[ExtractArgs]
 	}
 	failpoint.Reach(failpoint.ExtractDecided)
 	var did store.ExtractionCounts
-	err = pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) (err error) {
+	err = pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) (err error) {
 		did, err = w.finish(ctx, tx, job, e)
 		failpoint.Reach(failpoint.ExtractDone)
 		return err
 	})
 	failpoint.Reach(failpoint.ExtractCommitted)
 	if err == nil && len(e.Messages) > 0 {
-		w.observer.Extracted(len(e.Messages), did.Added+did.Updated)
+		w.Observer.Extracted(len(e.Messages), did.Added+did.Updated)
 	}
 	return err
 }
@@ -132,7 +114,7 @@ func (w *extractWorker) yield(ctx context.Context, job *river.Job[ExtractArgs]) 
 	if job.Args.Retry {
 		return false, nil
 	}
-	err = pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		if yielded, err = store.SessionIsWorked(ctx, tx, job.Args.UserID, job.Args.SessionID, job.ID); err != nil || !yielded {
 			return err
 		}
@@ -189,13 +171,13 @@ func (w *extractWorker) growSummary(ctx context.Context, tx pgx.Tx, s store.Sess
 // failed records with the messages why the extraction failed. They are retried one by one with
 // growing pauses, without end. Other messages do not wait for them.
 func (w *extractWorker) failed(ctx context.Context, job *river.Job[ExtractArgs], e *extraction, why *reasoner.AnswerError) error {
-	w.observer.ExtractionFailed(len(e.Messages))
-	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+	w.Observer.ExtractionFailed(len(e.Messages))
+	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		times, err := store.ExtractionFailed(ctx, tx, e.Session.UserID, e.Messages, why.Error())
 		if err != nil {
 			return err
 		}
-		w.log.ErrorContext(ctx, "extraction failed; the messages will be retried", "messages", len(e.Messages), "times", times, "error", why)
+		w.Logger.ErrorContext(ctx, "extraction failed; the messages will be retried", "messages", len(e.Messages), "times", times, "error", why)
 		if err := complete(ctx, tx, job); err != nil {
 			return err
 		}
@@ -218,7 +200,7 @@ func (x *Extraction) postpone(ctx context.Context, err error) error {
 	var spent overspentError
 	switch {
 	case errors.As(err, &spent):
-		x.observer.Overspent()
+		x.Observer.Overspent()
 		return river.JobSnooze(spread(time.Hour))
 	case err == nil, ctx.Err() != nil:
 		return err

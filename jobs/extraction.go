@@ -3,12 +3,14 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"log/slog"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reflection"
@@ -25,44 +27,45 @@ const (
 
 // Extraction extracts memories from messages. Config.Extraction returns one.
 type Extraction struct {
-	db         store.DB
-	extractor  reasoner.Extractor
-	summarizer reasoner.Summarizer
-	offline    bool // extractor and summarizer make no network calls
-	embed      *embedWorker
-	calls      *Reflection // limits and records calls to the model
-	now        func() time.Time
-	log        *slog.Logger
-	observer   Observer
+	Config
+	embed *embedWorker
 }
 
 // Extraction returns the Extraction that the jobs use.
 func (c Config) Extraction() *Extraction {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	return &Extraction{db: c.DB, extractor: c.Extractor, summarizer: c.Summarizer, offline: c.Offline, embed: newEmbedWorker(c), calls: c.Reflection(), now: c.Now, log: c.Logger,
-		observer: c.observer()}
+	c = c.withDefaults()
+	return &Extraction{c, newEmbedWorker(c)}
 }
 
 // Step does immediately what a session's next job would do: it extracts from the next messages.
 // more is false if there were none. The error is an *UnavailableError, a *reasoner.AnswerError or
 // a database error.
 func (x *Extraction) Step(ctx context.Context, userID, sessionID string) (done int, more bool, err error) {
-	for try := 1; ; try++ {
+	err = retried(rereadings, stale, func() error {
 		done, err = x.step(ctx, userID, sessionID)
-		if !stale(err) || try == rereadings {
-			return done, done > 0, err
-		}
+		return err
+	})
+	return done, done > 0, err
+}
+
+// work works a job about a session. Another job may be working on the same user.
+func (x *Extraction) work(ctx context.Context, job *rivertype.JobRow, userID, sessionID string, do func() error) error {
+	if userID == "" || sessionID == "" {
+		return river.JobCancel(fmt.Errorf("the arguments need a user and a session: user_id %q, session_id %q", userID, sessionID))
 	}
+	err := retried(rereadings, stale, do)
+	if stale(err) {
+		return overtaken(job, err)
+	}
+	return x.postpone(ctx, err)
 }
 
 func (x *Extraction) step(ctx context.Context, userID, sessionID string) (int, error) {
-	session, err := store.ReadSession(ctx, x.db, userID, sessionID, 0)
+	session, err := store.ReadSession(ctx, x.DB, userID, sessionID, 0)
 	if err != nil {
 		return 0, err
 	}
-	person, err := store.ReadPerson(ctx, x.db, userID)
+	person, err := store.ReadPerson(ctx, x.DB, userID)
 	if err != nil || person.OptedOut {
 		return 0, err
 	}
@@ -70,7 +73,7 @@ func (x *Extraction) step(ctx context.Context, userID, sessionID string) (int, e
 	if err != nil || len(e.Messages) == 0 {
 		return 0, err
 	}
-	return len(e.Messages), pgx.BeginFunc(ctx, x.db, func(tx pgx.Tx) error {
+	return len(e.Messages), pgx.BeginFunc(ctx, x.DB, func(tx pgx.Tx) error {
 		_, err := x.write(ctx, tx, e)
 		return err
 	})
@@ -114,8 +117,8 @@ func fresh(messages []reasoner.Message) (ids []uuid.UUID) {
 // decide reads the next messages of a session, asks for candidates, computes their vectors and
 // resolves each candidate. If the extractor fails, the messages are still returned.
 func (x *Extraction) decide(ctx context.Context, session store.Session, person reasoner.Person, failed bool, job int64) (*extraction, error) {
-	e := &extraction{Extraction: store.Extraction{Session: session, Actor: x.extractor.Name(), Model: x.embed.model()}}
-	messages, err := store.SessionMessages(ctx, x.db, session, person, failed, extractedMessages, earlierMessages)
+	e := &extraction{Extraction: store.Extraction{Session: session, Actor: x.Extractor.Name(), Model: x.embed.model()}}
+	messages, err := store.SessionMessages(ctx, x.DB, session, person, failed, extractedMessages, earlierMessages)
 	if err != nil {
 		return e, err
 	}
@@ -123,14 +126,14 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	if e.Messages = fresh(messages); len(e.Messages) == 0 {
 		return e, nil
 	}
-	recalled, err := store.RecalledInto(ctx, x.db, e.Session.UserID, e.Messages, recalledMemories)
+	recalled, err := store.RecalledInto(ctx, x.DB, e.Session.UserID, e.Messages, recalledMemories)
 	if err != nil {
 		return e, err
 	}
-	e.now = x.now().In(person.Zone)
+	e.now = x.Now().In(person.Zone)
 	var found reasoner.Extraction
-	err = x.ask(ctx, e.Session.UserID, job, func(ctx context.Context) (err error) {
-		found, err = x.extractor.Extract(ctx, reasoner.Conversation{Now: e.now, Language: person.Language, Messages: messages, Recalled: recalled})
+	err = x.call(ctx, e.Session.UserID, uuid.Nil, job, func(ctx context.Context) (err error) {
+		found, err = x.Extractor.Extract(ctx, reasoner.Conversation{Now: e.now, Language: person.Language, Messages: messages, Recalled: recalled})
 		return err
 	})
 	if err != nil {
@@ -139,7 +142,7 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	e.candidates = x.admit(ctx, found.Candidates, messages)
 	e.Used = among(found.Used, recalled)
 	for _, d := range found.Dropped {
-		x.log.InfoContext(ctx, "dropped a proposal of the extractor", "reason", d.Reason)
+		x.Logger.InfoContext(ctx, "dropped a proposal of the extractor", "reason", d.Reason)
 	}
 	e.ids = make([]uuid.UUID, len(e.candidates))
 	for i := range e.ids {
@@ -148,12 +151,7 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	if e.vectors, err = x.vectors(ctx, e.candidates); err != nil {
 		return e, err
 	}
-	return e, x.resolve(ctx, x.db, e, func(ask func(context.Context) error) error { return x.ask(ctx, session.UserID, job, ask) })
-}
-
-// ask calls the extractor within its limits and records the usage.
-func (x *Extraction) ask(ctx context.Context, userID string, job int64, ask func(context.Context) error) error {
-	return x.calls.call(ctx, userID, uuid.Nil, job, ask)
+	return e, x.resolve(ctx, x.DB, e, func(ask func(context.Context) error) error { return x.call(ctx, session.UserID, uuid.Nil, job, ask) })
 }
 
 // admit returns the candidates that are valid. A candidate must be based on new messages.
@@ -165,14 +163,14 @@ func (x *Extraction) admit(ctx context.Context, candidates []reasoner.Candidate,
 		}
 	}
 	if len(candidates) > maxCandidates {
-		x.log.WarnContext(ctx, "dropped surplus proposals of the extractor", "number", len(candidates), "kept", maxCandidates)
+		x.Logger.WarnContext(ctx, "dropped surplus proposals of the extractor", "number", len(candidates), "kept", maxCandidates)
 		candidates = candidates[:maxCandidates]
 	}
 	var admitted []reasoner.Candidate
 	for _, c := range candidates {
 		c.Sources = slices.DeleteFunc(slices.Clone(c.Sources), func(id uuid.UUID) bool { return said[id].ID == uuid.Nil })
 		if len(c.Sources) == 0 || reflection.Line(c.Content) == "" || c.Type != string(store.Fact) && c.Type != string(store.Episodic) {
-			x.log.WarnContext(ctx, "dropped a proposal of the extractor: it has no new message as a source, or its content or type is invalid")
+			x.Logger.WarnContext(ctx, "dropped a proposal of the extractor: it has no new message as a source, or its content or type is invalid")
 			continue
 		}
 		c.Importance = min(max(c.Importance, 0), 1)
@@ -195,7 +193,7 @@ func among(ids []uuid.UUID, held []reasoner.Held) []uuid.UUID {
 // vectors computes the vectors of the candidates. A vector is nil if the provider refuses the
 // text.
 func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidate) ([][]float32, error) {
-	if err := store.CheckModel(ctx, x.db, x.embed.model()); err != nil {
+	if err := store.CheckModel(ctx, x.DB, x.embed.model()); err != nil {
 		return nil, err
 	}
 	texts := make([]store.Embeddable, len(candidates))
@@ -203,7 +201,7 @@ func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidat
 		texts[i] = store.Embeddable{MemoryRef: store.MemoryRef{ID: uuid.New()}, Text: store.EmbeddedText(c.Speaker, c.Content)}
 	}
 	made := map[uuid.UUID][]float32{}
-	for _, call := range Calls(texts, x.embed.callTexts, func(m store.Embeddable) int { return len(m.Text) }) {
+	for _, call := range Calls(texts, x.CallTexts, func(m store.Embeddable) int { return len(m.Text) }) {
 		part, err := x.embed.call(ctx, call)
 		if err != nil {
 			return nil, err
@@ -226,7 +224,7 @@ func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) (count
 	others, err := store.LockExtraction(ctx, tx, e.Extraction)
 	switch {
 	case err != nil || !others:
-	case x.offline:
+	case x.Offline:
 		err = x.resolve(ctx, tx, e, func(ask func(context.Context) error) error { return ask(ctx) })
 	default:
 		err = x.lookAgain(ctx, tx, e)
@@ -244,7 +242,7 @@ func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) (count
 	if counts, err = store.WriteExtraction(ctx, tx, e.Extraction); err != nil {
 		return counts, err
 	}
-	x.log.DebugContext(ctx, "extracted", "messages", len(e.Messages), "did", counts)
+	x.Logger.DebugContext(ctx, "extracted", "messages", len(e.Messages), "did", counts)
 	if out {
 		return counts, store.PassOverSummary(ctx, tx, e.Session.UserID, e.Session.ID)
 	}

@@ -23,25 +23,24 @@ var _ = describe(Kind{
 	Does:      "adds reported uses to their memories",
 	Every:     10 * time.Second,
 	Retention: busyRetention,
-}, func(c Config) river.Worker[FlushActivityArgs] {
-	return &flushActivityWorker{db: c.DB}
-})
+}, func(c Config) worker[FlushActivityArgs] { return &flushActivityWorker{c} })
 
 // activityBatch is the maximum number of uses that one transaction adds up.
 const activityBatch = 1000
 
 // flushActivityWorker adds uses reported by oxbow.touch to their memories.
-type flushActivityWorker struct {
-	river.WorkerDefaults[FlushActivityArgs]
-	db store.DB
-}
+type flushActivityWorker struct{ Config }
 
 // Work adds up batches until one is not full. Each batch is a transaction that deletes the uses it
 // counts.
 func (w *flushActivityWorker) Work(ctx context.Context, _ *river.Job[FlushActivityArgs]) error {
 	for {
 		// An extraction locks several memories too, in a different order.
-		taken, err := pastDeadlocks(func() (int, error) { return store.FoldActivity(ctx, w.db, activityBatch) })
+		var taken int
+		err := retried(deadlockTries, store.IsDeadlock, func() (err error) {
+			taken, err = store.FoldActivity(ctx, w.DB, activityBatch)
+			return err
+		})
 		failpoint.Reach(failpoint.FlushBatch)
 		if err != nil || taken < activityBatch {
 			return err

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -52,9 +53,14 @@ type Kind struct {
 
 var described = map[string]*Kind{}
 
-// describe registers a kind whose jobs have arguments of type T and run on the worker that worker
+// worker works jobs with arguments of type T.
+type worker[T river.JobArgs] interface {
+	Work(ctx context.Context, job *river.Job[T]) error
+}
+
+// describe registers a kind whose jobs have arguments of type T and run on the worker that of
 // returns.
-func describe[T river.JobArgs](k Kind, worker func(Config) river.Worker[T]) *Kind {
+func describe[T river.JobArgs](k Kind, of func(Config) worker[T]) *Kind {
 	var args T
 	k.Name, k.args = args.Kind(), args
 	if k.Queue == "" {
@@ -75,14 +81,17 @@ func describe[T river.JobArgs](k Kind, worker func(Config) river.Worker[T]) *Kin
 		panic("the arguments of " + k.Name + " cannot be encoded") // a bug in this package
 	}
 	_, k.OfUser = fields["user_id"]
-	k.register = func(workers *river.Workers, c Config) { river.AddWorker(workers, timed[T]{worker(c), k.Timeout(c)}) }
+	k.register = func(workers *river.Workers, c Config) {
+		river.AddWorker(workers, timed[T]{worker: of(c), limit: k.Timeout(c)})
+	}
 	described[k.Name] = &k
 	return &k
 }
 
-// timed wraps a worker with the timeout of its kind.
+// timed is a worker with the timeout of its kind.
 type timed[T river.JobArgs] struct {
-	river.Worker[T]
+	river.WorkerDefaults[T]
+	worker[T]
 	limit time.Duration
 }
 

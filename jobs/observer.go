@@ -36,10 +36,3 @@ func (unobserved) Overspent()           {}
 func (unobserved) Joined(context.Context, *rivertype.JobRow) ([]byte, func(error)) {
 	return nil, func(error) {}
 }
-
-func (c Config) observer() Observer {
-	if c.Observer == nil {
-		return unobserved{}
-	}
-	return c.Observer
-}

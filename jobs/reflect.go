@@ -36,9 +36,7 @@ var _ = describe(Kind{
 	Unique:   true,
 	Reasoner: true,
 	Timeout:  reasonerTimeout,
-}, func(c Config) river.Worker[ReflectArgs] {
-	return &reflectWorker{Reflection: c.Reflection()}
-})
+}, func(c Config) worker[ReflectArgs] { return &reflectWorker{c.Reflection()} })
 
 func reflectOn(userID string, t store.Trigger) ReflectArgs {
 	return ReflectArgs{UserID: userID, TriggerType: t.Type, TriggerValue: t.Value}
@@ -64,10 +62,7 @@ func invalidAnswers(job *rivertype.JobRow) (n int) {
 }
 
 // reflectWorker processes a user's inbox.
-type reflectWorker struct {
-	river.WorkerDefaults[ReflectArgs]
-	*Reflection
-}
+type reflectWorker struct{ *Reflection }
 
 // Work reflects on one batch.
 func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) error {
@@ -75,21 +70,17 @@ func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) e
 		return cmp.Or(err, river.JobSnooze(busyPause))
 	}
 	failed := invalidAnswers(job.JobRow)
-	for try := 1; ; try++ {
-		s, err := w.begin(ctx, w.DB, job.Args.UserID)
-		if err == nil {
-			err = w.reflect(ctx, job, s, max(w.Batch>>failed, 1))
+	var s *reflection.Snapshot
+	err := retried(rereadings, stale, func() (err error) {
+		if s, err = w.begin(ctx, w.DB, job.Args.UserID); err != nil {
+			return err
 		}
-		if stale(err) && try < rereadings {
-			w.Logger.InfoContext(ctx, "reflecting again", "reason", err)
-			continue
-		}
-		var useless *reasoner.AnswerError
-		if errors.As(err, &useless) && failed+1 >= maxInvalidAnswers {
-			return w.passOver(ctx, job, s, useless)
-		}
-		return w.postpone(ctx, err)
+		return w.reflect(ctx, job, s, max(w.ReflectBatch>>failed, 1))
+	})
+	if useless, ok := errors.AsType[*reasoner.AnswerError](err); ok && failed+1 >= maxInvalidAnswers {
+		return w.passOver(ctx, job, s, useless)
 	}
+	return w.postpone(ctx, err)
 }
 
 const (

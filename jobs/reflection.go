@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -21,25 +20,11 @@ import (
 )
 
 // Reflection derives traits from the memories in a user's inbox. The jobs reflect and
-// contradiction_review use it, and so does the command line. All fields are required unless stated
-// otherwise.
-type Reflection struct {
-	DB       store.DB
-	Reasoner reasoner.Reasoner
-	// Provider tracks the health of Reasoner.
-	Provider *Provider
-	// CallTime limits one call to Reasoner.
-	CallTime time.Duration
-	// Batch is the maximum number of memories in one reflection.
-	Batch int
-	// DailyTokens is the maximum number of tokens spent on a user in 24 hours. Jobs beyond it
-	// wait. 0: unlimited.
-	DailyTokens int64
-	// Now is the clock.
-	Now      func() time.Time
-	Logger   *slog.Logger
-	Observer Observer
-}
+// contradiction_review use it, and so does the command line.
+type Reflection struct{ Config }
+
+// Reflection returns the Reflection that the jobs use.
+func (c Config) Reflection() *Reflection { return &Reflection{c.withDefaults()} }
 
 const (
 	// shownTraits is the maximum number of a user's traits that are loaded, most confident first.
@@ -149,13 +134,13 @@ func (r *Reflection) ask(ctx context.Context, s *reflection.Snapshot, job int64)
 }
 
 // call calls the reasoner within its limits and records the usage, even if the call fails.
-func (r *Reflection) call(ctx context.Context, userID string, cycle uuid.UUID, job int64,
+func (c Config) call(ctx context.Context, userID string, cycle uuid.UUID, job int64,
 	ask func(context.Context) error) error {
-	if err := r.afford(ctx, userID); err != nil {
+	if err := c.afford(ctx, userID); err != nil {
 		return err
 	}
 	var calls []reasoner.Usage
-	err := r.Provider.call(ctx, r.CallTime, func(ctx context.Context) error {
+	err := c.ReasonerProvider.call(ctx, c.ReasonerCallTime, func(ctx context.Context) error {
 		err := ask(reasoner.WithRecorder(ctx, func(u reasoner.Usage) { calls = append(calls, u) }))
 		var down *reasoner.UnavailableError
 		if errors.As(err, &down) {
@@ -165,11 +150,11 @@ func (r *Reflection) call(ctx context.Context, userID string, cycle uuid.UUID, j
 	})
 	for _, u := range calls {
 		for _, d := range u.Refused {
-			r.Logger.InfoContext(ctx, "dropped a part of a model's answer", "purpose", u.Purpose, "reason", d.Reason)
+			c.Logger.InfoContext(ctx, "dropped a part of a model's answer", "purpose", u.Purpose, "reason", d.Reason)
 		}
 	}
-	if recorded := store.RecordCalls(context.WithoutCancel(ctx), r.DB, userID, job, cycle, calls); recorded != nil {
-		r.Logger.ErrorContext(ctx, "cannot record the calls of the model", "error", recorded)
+	if recorded := store.RecordCalls(context.WithoutCancel(ctx), c.DB, userID, job, cycle, calls); recorded != nil {
+		c.Logger.ErrorContext(ctx, "cannot record the calls of the model", "error", recorded)
 	}
 	return err
 }
@@ -182,13 +167,13 @@ func (e overspentError) Error() string {
 		e.tokens, e.limit)
 }
 
-func (r *Reflection) afford(ctx context.Context, userID string) error {
-	if r.DailyTokens <= 0 {
+func (c Config) afford(ctx context.Context, userID string) error {
+	if c.DailyTokens <= 0 {
 		return nil
 	}
-	spent, err := store.TokensSince(ctx, r.DB, userID, time.Now().Add(-24*time.Hour))
-	if err == nil && spent >= r.DailyTokens {
-		err = overspentError{spent, r.DailyTokens}
+	spent, err := store.TokensSince(ctx, c.DB, userID, time.Now().Add(-24*time.Hour))
+	if err == nil && spent >= c.DailyTokens {
+		err = overspentError{spent, c.DailyTokens}
 	}
 	return err
 }

@@ -49,28 +49,22 @@ type Config struct {
 
 // Register adds a worker for every kind of job.
 func Register(workers *river.Workers, c Config) {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
+	c = c.withDefaults()
 	for _, kind := range Kinds() {
 		kind.register(workers, c)
 	}
 }
 
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Observer == nil {
+		c.Observer = unobserved{}
+	}
+	c.CallTexts = min(max(c.CallTexts, 1), embedIDs)
+	return c
+}
+
 // reasonerTimeout allows for one call to the reasoner and the work in the database.
 func reasonerTimeout(c Config) time.Duration { return c.ReasonerCallTime + Timeout }
-
-// Reflection returns the Reflection that the jobs use.
-func (c Config) Reflection() *Reflection {
-	return &Reflection{DB: c.DB, Reasoner: c.Reasoner, Provider: c.ReasonerProvider, CallTime: c.ReasonerCallTime, Batch: c.ReflectBatch,
-		DailyTokens: c.DailyTokens, Now: c.Now, Logger: c.Logger, Observer: c.observer()}
-}
-
-func newEmbedWorker(c Config) *embedWorker {
-	callTexts := min(max(c.CallTexts, 1), embedIDs)
-	return &embedWorker{
-		db: c.DB, embedder: c.Embedder, provider: c.Provider,
-		callTime: c.CallTime, callTexts: callTexts, log: c.Logger, observer: c.observer(),
-		together: &coalescer[EmbedArgs]{c.DB, c.Logger, c.observer(), embedWeight, callTexts},
-	}
-}

@@ -50,7 +50,7 @@ func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction, wi
 		}
 		var decided []reasoner.Resolution
 		err := within(func(ctx context.Context) (err error) {
-			decided, err = x.extractor.Resolve(ctx, e.now, conflicts)
+			decided, err = x.Extractor.Resolve(ctx, e.now, conflicts)
 			return err
 		})
 		if err != nil {
@@ -62,12 +62,12 @@ func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction, wi
 				return nil
 			}
 			taken, again := r.take(decided[k], conflicts[k])
-			if again && (x.offline || round < resolveRounds) {
+			if again && (x.Offline || round < resolveRounds) {
 				from = i
 				break
 			}
 			if taken.Operation != decided[k].Operation {
-				x.log.WarnContext(ctx, "ignored an operation of the extractor: it is unknown, or its memory was not shown or has ended", "operation", string(decided[k].Operation))
+				x.Logger.WarnContext(ctx, "ignored an operation of the extractor: it is unknown, or its memory was not shown or has ended", "operation", string(decided[k].Operation))
 			}
 			e.Memories[i].Resolution = taken
 			r.follow(e.ids[i], taken)

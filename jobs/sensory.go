@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -24,9 +23,7 @@ func (a SensoryArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 var _ = describe(Kind{
 	Does:  "manages the sensory stream's daily partitions, records recurring texts",
 	Every: time.Minute,
-}, func(c Config) river.Worker[SensoryArgs] {
-	return &sensoryWorker{db: c.DB, log: c.Logger}
-})
+}, func(c Config) worker[SensoryArgs] { return &sensoryWorker{c} })
 
 // Limits of one run. The next run continues.
 const (
@@ -35,27 +32,23 @@ const (
 )
 
 // sensoryWorker maintains the partitions of the sensory stream and counts what is frequent in it.
-type sensoryWorker struct {
-	river.WorkerDefaults[SensoryArgs]
-	db  store.DB
-	log *slog.Logger
-}
+type sensoryWorker struct{ Config }
 
 // Work maintains the daily partitions first, because they make an INSERT cheaper, and then counts
 // new rows.
 func (w *sensoryWorker) Work(ctx context.Context, _ *river.Job[SensoryArgs]) error {
-	days, failed := store.KeepSensoryDays(ctx, w.db)
+	days, failed := store.KeepSensoryDays(ctx, w.DB)
 	switch {
 	case days.Dropped > 0 || days.Deleted > 0 || days.Moved > 0:
-		w.log.InfoContext(ctx, "maintained the partitions of the sensory stream", "made", days.Made, "moved", days.Moved,
+		w.Logger.InfoContext(ctx, "maintained the partitions of the sensory stream", "made", days.Made, "moved", days.Moved,
 			"dropped", days.Dropped, "deleted", days.Deleted, "put_off", days.PutOff)
 	case days.PutOff > 0:
-		w.log.InfoContext(ctx, "postponed changes to the partitions of the sensory stream, because they are locked", "number", days.PutOff)
+		w.Logger.InfoContext(ctx, "postponed changes to the partitions of the sensory stream, because they are locked", "number", days.PutOff)
 	}
 	until := time.Now().Add(sensoryTime)
 	for _, step := range []func(context.Context, store.DB, int) (int, error){store.CountSensory, store.AgeSensoryCandidates} {
 		for time.Now().Before(until) {
-			n, err := step(ctx, w.db, sensoryBatch)
+			n, err := step(ctx, w.DB, sensoryBatch)
 			failpoint.Reach(failpoint.SensoryBatch)
 			if err != nil {
 				failed = errors.Join(failed, err)

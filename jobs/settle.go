@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -24,9 +23,7 @@ func (a SettleArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 var _ = describe(Kind{
 	Does:  "applies decay to traits, ends trends and expired summaries",
 	Every: 5 * time.Minute,
-}, func(c Config) river.Worker[SettleArgs] {
-	return &settleWorker{db: c.DB, now: c.Now, log: c.Logger}
-})
+}, func(c Config) worker[SettleArgs] { return &settleWorker{c} })
 
 // Limits of one run. The rest is due at the next run.
 const (
@@ -37,12 +34,7 @@ const (
 
 // settleWorker applies the effects of time: traits that decayed into another stage or became too
 // weak, trends whose window ended without expire_trend dissolving them, and expired summaries.
-type settleWorker struct {
-	river.WorkerDefaults[SettleArgs]
-	db  store.DB
-	now func() time.Time
-	log *slog.Logger
-}
+type settleWorker struct{ Config }
 
 // Work settles in batches, one transaction each, until a batch is not full.
 func (w *settleWorker) Work(ctx context.Context, _ *river.Job[SettleArgs]) error {
@@ -56,11 +48,11 @@ func (w *settleWorker) settleTraits(ctx context.Context) error {
 	var sum store.Settled
 	defer func() {
 		if sum.Settled > 0 {
-			w.log.InfoContext(ctx, "settled traits", "number", sum.Settled, "dissolved", sum.Dissolved)
+			w.Logger.InfoContext(ctx, "settled traits", "number", sum.Settled, "dissolved", sum.Dissolved)
 		}
 	}()
 	for range settleBatches {
-		n, err := store.SettleTraits(ctx, w.db, w.now(), settleTraits)
+		n, err := store.SettleTraits(ctx, w.DB, w.Now(), settleTraits)
 		sum.Settled, sum.Dissolved = sum.Settled+n.Settled, sum.Dissolved+n.Dissolved
 		failpoint.Reach(failpoint.SettleBatch)
 		if err != nil || n.Settled < settleTraits {
@@ -73,7 +65,7 @@ func (w *settleWorker) settleTraits(ctx context.Context) error {
 // followPolicies recomputes when traits change stage after a policy change.
 func (w *settleWorker) followPolicies(ctx context.Context) error {
 	for range settleBatches {
-		if n, err := store.FollowPolicies(ctx, w.db, settleTraits); err != nil || n < settleTraits {
+		if n, err := store.FollowPolicies(ctx, w.DB, settleTraits); err != nil || n < settleTraits {
 			return err
 		}
 	}
@@ -85,11 +77,11 @@ func (w *settleWorker) expireMemories(ctx context.Context) error {
 	var sum store.Expired
 	defer func() {
 		if sum.Expired+sum.Promoted > 0 {
-			w.log.InfoContext(ctx, "ended expired summaries", "number", sum.Expired, "kept", sum.Promoted)
+			w.Logger.InfoContext(ctx, "ended expired summaries", "number", sum.Expired, "kept", sum.Promoted)
 		}
 	}()
 	for range settleBatches {
-		n, err := store.ExpireMemories(ctx, w.db, time.Now(), settleMemories)
+		n, err := store.ExpireMemories(ctx, w.DB, time.Now(), settleMemories)
 		sum.Expired, sum.Promoted = sum.Expired+n.Expired, sum.Promoted+n.Promoted
 		if err != nil || n.Expired+n.Promoted < settleMemories {
 			return err

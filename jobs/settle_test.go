@@ -34,7 +34,7 @@ func TestSettleWorker(t *testing.T) {
 	require.NoError(t, err)
 
 	var log bytes.Buffer
-	w := &settleWorker{db: pool, now: func() time.Time { return now }, log: slog.New(slog.NewTextHandler(&log, nil))}
+	w := &settleWorker{Config{DB: pool, Now: func() time.Time { return now }, Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 	require.NoError(t, w.Work(t.Context(), nil))
 	require.Contains(t, log.String(), `msg="settled traits" number=2503 dissolved=2`)
 	stages := map[string]string{}
@@ -67,7 +67,7 @@ func TestConsistencyWorker(t *testing.T) {
 	}
 	now := traittest.Day(6, 1)
 	var log bytes.Buffer
-	w := &consistencyWorker{db: pool, now: func() time.Time { return now }, log: slog.New(slog.NewTextHandler(&log, nil))}
+	w := &consistencyWorker{Config{DB: pool, Now: func() time.Time { return now }, Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 	require.NoError(t, w.Work(t.Context(), nil))
 	require.Empty(t, log.String())
 

@@ -28,12 +28,11 @@ func (e *OptedOutError) Error() string {
 // reflects on the next batch of the inbox. more is false if there was nothing to do. The error is
 // an *OptedOutError, an *UnavailableError, a *reasoner.AnswerError or a database error.
 func (r *Reflection) Step(ctx context.Context, db DB, userID string, enqueue Enqueue) (o Outcome, more bool, err error) {
-	for try := 1; ; try++ {
+	err = retried(rereadings, stale, func() error {
 		o, more, err = r.step(ctx, db, userID, enqueue)
-		if !stale(err) || try == rereadings {
-			return o, more, err
-		}
-	}
+		return err
+	})
+	return o, more, err
 }
 
 func (r *Reflection) step(ctx context.Context, db DB, userID string, enqueue Enqueue) (o Outcome, more bool, err error) {
@@ -46,7 +45,7 @@ func (r *Reflection) step(ctx context.Context, db DB, userID string, enqueue Enq
 	}
 	d, err := r.nextReview(ctx, db, s, 0, false)
 	if err == nil && d == nil {
-		d, err = r.nextBatch(ctx, db, s, r.Batch, 0)
+		d, err = r.nextBatch(ctx, db, s, r.ReflectBatch, 0)
 	}
 	if err != nil || d == nil {
 		return o, false, err

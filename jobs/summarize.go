@@ -3,8 +3,8 @@ package jobs
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
@@ -31,9 +31,7 @@ var _ = describe(Kind{
 	Unique:   true,
 	Reasoner: true,
 	Timeout:  reasonerTimeout,
-}, func(c Config) river.Worker[SummarizeArgs] {
-	return &summarizeWorker{Extraction: c.Extraction()}
-})
+}, func(c Config) worker[SummarizeArgs] { return &summarizeWorker{c.Extraction()} })
 
 const (
 	summarizedMessages = 200 // per run, and at most extractedBytes
@@ -45,39 +43,24 @@ const (
 )
 
 // summarizeWorker maintains the summaries of long conversations.
-type summarizeWorker struct {
-	river.WorkerDefaults[SummarizeArgs]
-	*Extraction
-}
+type summarizeWorker struct{ *Extraction }
 
 // Work replaces a summary. No message is missed: the job completes itself before it checks whether
 // messages remain. An extraction with new messages either finds the job live and locks its row
 // until it commits, or finds it completed and enqueues another.
 func (w *summarizeWorker) Work(ctx context.Context, job *river.Job[SummarizeArgs]) error {
-	if job.Args.UserID == "" || job.Args.SessionID == "" {
-		return river.JobCancel(fmt.Errorf("the arguments need a user and a session: user_id %q, session_id %q", job.Args.UserID, job.Args.SessionID))
-	}
-	for try := 1; ; try++ {
-		err := w.summarize(ctx, job)
-		if stale(err) {
-			if try < rereadings {
-				continue
-			}
-			return overtaken(job.JobRow, err) // another job is working on the same conversation
-		}
-		return w.postpone(ctx, err)
-	}
+	return w.work(ctx, job.JobRow, job.Args.UserID, job.Args.SessionID, func() error { return w.summarize(ctx, job) })
 }
 
 func (w *summarizeWorker) summarize(ctx context.Context, job *river.Job[SummarizeArgs]) error {
-	summary, err := store.ReadSummary(ctx, w.db, job.Args.UserID, job.Args.SessionID)
+	summary, err := store.ReadSummary(ctx, w.DB, job.Args.UserID, job.Args.SessionID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	person, err := store.ReadPerson(ctx, w.db, job.Args.UserID)
+	person, err := store.ReadPerson(ctx, w.DB, job.Args.UserID)
 	if err != nil {
 		return err
 	}
@@ -97,21 +80,21 @@ func (w *summarizeWorker) summarize(ctx context.Context, job *river.Job[Summariz
 
 // grow makes the next summary from the current one and the messages since.
 func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs], summary store.Summary, person reasoner.Person) (*store.NewSummary, error) {
-	messages, places, err := store.UnsummarizedMessages(ctx, w.db, summary, person, summarizedMessages)
+	messages, places, err := store.UnsummarizedMessages(ctx, w.DB, summary, person, summarizedMessages)
 	if err != nil {
 		return nil, err
 	}
 	if messages = within(messages, extractedBytes); len(messages) == 0 {
 		return nil, nil
 	}
-	next := &store.NewSummary{Of: summary, Actor: w.summarizer.Name(), Importance: summaryImportance, Messages: messages, Until: places[len(messages)-1]}
-	told := reasoner.Told{Now: w.now().In(person.Zone), Language: person.Language, Before: summary.Content, Messages: messages}
-	err = w.ask(ctx, job.Args.UserID, job.ID, func(ctx context.Context) (err error) {
-		next.Content, err = w.summarizer.Summarize(ctx, told)
+	next := &store.NewSummary{Of: summary, Actor: w.Summarizer.Name(), Importance: summaryImportance, Messages: messages, Until: places[len(messages)-1]}
+	told := reasoner.Told{Now: w.Now().In(person.Zone), Language: person.Language, Before: summary.Content, Messages: messages}
+	err = w.call(ctx, job.Args.UserID, uuid.Nil, job.ID, func(ctx context.Context) (err error) {
+		next.Content, err = w.Summarizer.Summarize(ctx, told)
 		return err
 	})
 	if useless, ok := errors.AsType[*reasoner.AnswerError](err); ok && job.Attempt >= lastAttempt {
-		w.log.ErrorContext(ctx, "the summarizer gave too many invalid answers; skipping the messages", "messages", len(messages), "error", useless)
+		w.Logger.ErrorContext(ctx, "the summarizer gave too many invalid answers; skipping the messages", "messages", len(messages), "error", useless)
 		err = nil
 	}
 	if next.Content = store.Shorten(next.Content, reasoner.MaxSummary-1); next.Content == summary.Content {
@@ -122,7 +105,7 @@ func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs
 
 // finish writes the summary, completes the job, and enqueues another if enough messages remain.
 func (w *summarizeWorker) finish(ctx context.Context, job *river.Job[SummarizeArgs], next *store.NewSummary) error {
-	return pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		out, err := store.OptedOut(ctx, tx, job.Args.UserID)
 		switch {
 		case err != nil:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -28,9 +27,7 @@ func (a SweepArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 var _ = describe(Kind{
 	Does:  "enqueues work that was lost or falls due without an INSERT",
 	Every: time.Minute,
-}, func(c Config) river.Worker[SweepArgs] {
-	return &sweepWorker{db: c.DB, model: c.Embedder.Model(), log: c.Logger}
-})
+}, func(c Config) worker[SweepArgs] { return &sweepWorker{c} })
 
 // Limits of one run, and the minimum age of what it repairs.
 const (
@@ -51,12 +48,7 @@ const (
 // sweepWorker repairs what lost, given-up or missing jobs left undone, and enqueues what becomes
 // due with time. Each step is bounded, runs in short transactions and stores its position in the
 // settings.
-type sweepWorker struct {
-	river.WorkerDefaults[SweepArgs]
-	db    store.DB
-	model string
-	log   *slog.Logger
-}
+type sweepWorker struct{ Config }
 
 // Work runs all steps, even if some of them fail.
 func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
@@ -83,7 +75,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		case err != nil:
 			failed = errors.Join(failed, err)
 		case n > 0:
-			w.log.InfoContext(ctx, "sweep "+step.did, "number", n)
+			w.Logger.InfoContext(ctx, "sweep "+step.did, "number", n)
 		}
 	}
 	return failed
@@ -93,26 +85,29 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 // jobs: both lock several rows, in different orders.
 func (w *sweepWorker) inTx(step func(context.Context, pgx.Tx) (int, error)) func(context.Context) (int, error) {
 	return func(ctx context.Context) (n int, err error) {
-		return pastDeadlocks(func() (int, error) {
-			err = pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
-				n, err = step(ctx, tx)
-				return err
-			})
-			return n, err
+		err = pastDeadlocks(ctx, w.DB, func(tx pgx.Tx) error {
+			n, err = step(ctx, tx)
+			return err
 		})
+		return n, err
 	}
 }
 
 const deadlockTries = 3
 
 // pastDeadlocks runs a transaction, up to deadlockTries times while it fails with a deadlock.
-func pastDeadlocks(transaction func() (int, error)) (n int, err error) {
-	for range deadlockTries {
-		if n, err = transaction(); !store.IsDeadlock(err) {
+func pastDeadlocks(ctx context.Context, db store.DB, work func(tx pgx.Tx) error) error {
+	return retried(deadlockTries, store.IsDeadlock, func() error { return pgx.BeginFunc(ctx, db, work) })
+}
+
+// retried calls do, up to tries times while it returns an error of the kind again.
+func retried(tries int, again func(error) bool, do func() error) (err error) {
+	for range tries {
+		if err = do(); !again(err) {
 			break
 		}
 	}
-	return n, err
+	return err
 }
 
 // reviveGivenUp enqueues what discarded or cancelled embed jobs left undone. A job is given up
@@ -127,10 +122,10 @@ func (w *sweepWorker) reviveGivenUp(ctx context.Context, tx pgx.Tx) (int, error)
 	for _, job := range given {
 		ids, err := EmbedArgs{UserID: job.UserID, IDs: job.IDs}.memories()
 		if err != nil {
-			w.log.WarnContext(ctx, "sweep cannot read the arguments of a discarded job", "job", job.ID, "error", err)
+			w.Logger.WarnContext(ctx, "sweep cannot read the arguments of a discarded job", "job", job.ID, "error", err)
 			continue
 		}
-		lacking, err := store.Unembedded(ctx, tx, job.UserID, ids, w.model)
+		lacking, err := store.Unembedded(ctx, tx, job.UserID, ids, w.Embedder.Model())
 		if err != nil {
 			return 0, err
 		}
@@ -156,7 +151,7 @@ func (w *sweepWorker) embedLost(ctx context.Context, tx pgx.Tx, find findLost, l
 	if long, err := store.EmbedQueueIsLong(ctx, tx, sweepLong); err != nil || long {
 		return 0, err
 	}
-	lost, err := find(ctx, tx, time.Now().Add(-sweepAge), limit, w.model)
+	lost, err := find(ctx, tx, time.Now().Add(-sweepAge), limit, w.Embedder.Model())
 	if err != nil {
 		return 0, err
 	}
@@ -228,16 +223,16 @@ func (w *sweepWorker) extractLost(ctx context.Context, tx pgx.Tx) (int, error) {
 }
 
 func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {
-	return store.EraseForgotten(ctx, w.db, time.Now().Add(-restorable), sweepForgotten)
+	return store.EraseForgotten(ctx, w.DB, time.Now().Add(-restorable), sweepForgotten)
 }
 
 // recountTerms does nothing while the queue is long, because embedding blocks on the user whose
 // terms are being counted.
 func (w *sweepWorker) recountTerms(ctx context.Context) (int, error) {
-	if long, err := store.EmbedQueueIsLong(ctx, w.db, sweepLong); err != nil || long {
+	if long, err := store.EmbedQueueIsLong(ctx, w.DB, sweepLong); err != nil || long {
 		return 0, err
 	}
-	return store.RecountTerms(ctx, w.db, sweepCounted)
+	return store.RecountTerms(ctx, w.DB, sweepCounted)
 }
 
 func (w *sweepWorker) noteEntities(ctx context.Context, tx pgx.Tx) (int, error) {
@@ -253,7 +248,7 @@ func (w *sweepWorker) deleteCompleted(ctx context.Context) (deleted int, err err
 		}
 	}
 	for range 20 {
-		n, err := store.DeleteCompleted(ctx, w.db, retentions, sweepCompleted)
+		n, err := store.DeleteCompleted(ctx, w.DB, retentions, sweepCompleted)
 		deleted += int(n)
 		if err != nil || n < sweepCompleted {
 			return deleted, err

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -24,9 +23,7 @@ var _ = describe(Kind{
 	Every: time.Minute,
 	// The margin lets the current step finish.
 	Timeout: func(Config) time.Duration { return vectorIndexTime + time.Minute },
-}, func(c Config) river.Worker[VectorIndexArgs] {
-	return &vectorIndexWorker{db: c.DB, log: c.Logger}
-})
+}, func(c Config) worker[VectorIndexArgs] { return &vectorIndexWorker{c} })
 
 // Limits of one run. The next run continues.
 const (
@@ -38,21 +35,17 @@ const (
 )
 
 // vectorIndexWorker maintains the vector indexes of users with too many vectors to scan.
-type vectorIndexWorker struct {
-	river.WorkerDefaults[VectorIndexArgs]
-	db  store.DB
-	log *slog.Logger
-}
+type vectorIndexWorker struct{ Config }
 
 // Work decides which users have an index, then empties unwanted indexes and fills wanted ones, in
 // short transactions.
 func (w *vectorIndexWorker) Work(ctx context.Context, _ *river.Job[VectorIndexArgs]) error {
-	begun, ended, err := store.AssignSlots(ctx, w.db)
+	begun, ended, err := store.AssignSlots(ctx, w.DB)
 	if err != nil {
 		return err
 	}
 	if begun+ended > 0 {
-		w.log.InfoContext(ctx, "assigned vector indexes", "begun", begun, "ended", ended)
+		w.Logger.InfoContext(ctx, "assigned vector indexes", "begun", begun, "ended", ended)
 	}
 	until := time.Now().Add(vectorIndexTime)
 	for _, step := range []struct {
@@ -75,11 +68,11 @@ func (w *vectorIndexWorker) repeat(ctx context.Context, until time.Time, did str
 	number, note := 0, time.Now().Add(vectorIndexNote)
 	defer func() {
 		if number > 0 {
-			w.log.InfoContext(ctx, did, "number", number)
+			w.Logger.InfoContext(ctx, did, "number", number)
 		}
 	}()
 	for time.Now().Before(until) {
-		n, err := do(ctx, w.db, limit)
+		n, err := do(ctx, w.DB, limit)
 		number += n
 		if ctx.Err() != nil { // the worker is stopping; the next run continues
 			return nil
@@ -88,7 +81,7 @@ func (w *vectorIndexWorker) repeat(ctx context.Context, until time.Time, did str
 			return err
 		}
 		if time.Now().After(note) {
-			w.log.InfoContext(ctx, did, "number", number, "still", true)
+			w.Logger.InfoContext(ctx, did, "number", number, "still", true)
 			note = time.Now().Add(vectorIndexNote)
 		}
 	}
