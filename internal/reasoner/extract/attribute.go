@@ -3,8 +3,6 @@ package extract
 import (
 	"slices"
 	"strings"
-
-	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 )
 
 // attribute is something of which a person has one at a time, with its value: a name, a home, a favourite colour.
@@ -25,7 +23,7 @@ func (s *sentence) attributesOf() []attribute {
 		return s.found
 	}
 	s.looked = true
-	t := s.read()
+	t := s.Text
 	if t.Has("fact.once") {
 		return nil
 	}
@@ -87,11 +85,11 @@ func answers(question, answer string) (attribute, bool) {
 	if found := a.attributesOf(); len(found) > 0 {
 		return found[0], true
 	}
-	asked, ok := language.Read(question).Find("fact.question")
+	asked, ok := q.Find("fact.question")
 	if !ok {
 		return attribute{}, false
 	}
-	m, ok := a.read().Find("fact.answer")
+	m, ok := a.Find("fact.answer")
 	if !ok {
 		return attribute{}, false
 	}

@@ -16,7 +16,7 @@ const (
 // clauses splits a sentence that says several things of its speaker, each of which may change without the others: "I
 // live in Berlin and work as a nurse at Charité", 我住在北京，是一名护士. Each part stands alone.
 func clauses(s sentence, t *talk) []sentence {
-	p := s.read()
+	p := s.Text
 	if len(s.text) > maxClauses || !p.Has("clause.self") {
 		return []sentence{s}
 	}
@@ -121,6 +121,6 @@ func apart(s *sentence, t *talk) bool {
 
 // habit reports whether a sentence says, in few words, what somebody does again and again.
 func (s *sentence) habit() bool {
-	t := s.read()
-	return len(s.tokens)+t.Han/2 <= maxHabit && t.Has("habit")
+	t := s.Text
+	return s.words+t.Han/2 <= maxHabit && t.Has("habit")
 }

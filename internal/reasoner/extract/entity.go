@@ -2,7 +2,6 @@ package extract
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +14,14 @@ const maxEntities = 12
 
 var (
 	notNamesEn     = words.Set("not-names.en")
+	stopEn         = words.Set("stop.en")
+	firstEn        = words.Set("first.en")
+	secondEn       = words.Set("second.en")
+	thirdEn        = words.Set("third.en")
+	kinEn          = words.Set("kin.en")
+	countsEn       = words.Set("counts.en")
+	notEn          = words.Set("not.en")
+	stopCharsZh    = charsOf(words.Runes("stop.zh"))
 	personBeforeEn = words.Set("person-before.en")
 	animalsEn      = words.Set("animals.en")
 	placeBeforeEn  = words.Set("place-before.en")
@@ -47,7 +54,7 @@ func entitiesOf(sentences []reading) []reasoner.Entity {
 			continue
 		}
 		namesZh(s.text, add)
-		if s.hasZh(hasKin) {
+		if s.Has("kin") {
 			kinNamesZh(s.text, add)
 		}
 		for _, a := range sentences[i].attributes {
@@ -323,16 +330,6 @@ func decode(text string) (rune, int) {
 	return utf8.DecodeRuneInString(text)
 }
 
-// runes returns the first characters of the keys.
-func runes[V any](words map[string]V) map[rune]bool {
-	heads := map[rune]bool{}
-	for w := range words {
-		r, _ := utf8.DecodeRuneInString(w)
-		heads[r] = true
-	}
-	return heads
-}
-
 func runesOf(words []string) map[rune]bool {
 	heads := map[rune]bool{}
 	for _, w := range words {
@@ -342,11 +339,8 @@ func runesOf(words []string) map[rune]bool {
 	return heads
 }
 
-// number reads a number of the lists of this package.
-func number(s string) float64 {
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		panic("extract: " + err.Error())
-	}
-	return x
+// afterMark tells whether what stands at i begins anew, after a mark or what opens a quotation.
+func afterMark(text string, i int) bool {
+	before := strings.TrimRight(text[:i], " ")
+	return before == "" || strings.ContainsAny(before[len(before)-1:], ".!?:\"(-") || strings.HasSuffix(before, "“") || strings.HasSuffix(before, "…")
 }

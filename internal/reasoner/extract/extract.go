@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/when"
 )
 
@@ -91,20 +91,15 @@ func (*Extractor) Extract(ctx context.Context, c reasoner.Conversation) (reasone
 	return x, nil
 }
 
-var (
-	selves   = words.Set("selves")
-	machines = words.List("machines")
-)
-
 // speaks tells whether a message is of the user, or of a person in a dialogue that the user keeps.
 func speaks(m *reasoner.Message) bool {
-	return m.Role == "user" && (m.Speaker == "" || !lexis.ContainsAny(strings.ToLower(m.Speaker), machines) && !strings.EqualFold(m.Speaker, "ai"))
+	return m.Role == "user" && (m.Speaker == "" || !language.Read(m.Speaker).Has("speaker.machine"))
 }
 
 // speakerOf returns the name of who said something; "" for the user.
 func speakerOf(m *reasoner.Message) string {
 	name := strings.TrimSpace(m.Speaker)
-	if selves[strings.ToLower(name)] {
+	if language.Read(name).Len("speaker.self", 0) > 0 {
 		return ""
 	}
 	return name
@@ -150,7 +145,7 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 	var weight float64
 	anchored := false
 	for _, s := range sentences {
-		if instructs(&s) {
+		if s.instructs() {
 			return nil, true
 		}
 		for _, s := range clauses(s, t) {
@@ -158,8 +153,7 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 			switch {
 			case r.kind != statement || r.weight < thin && !r.anchored:
 				continue
-			case len(r.attributes) > 0 || r.negates && r.anchored && !r.past ||
-				r.anchored && r.lasting() && len(r.text) <= shortFact && (r.category == reasoner.StablePreference || r.category == reasoner.Skill):
+			case len(r.attributes) > 0 || r.negates && r.anchored && !r.past || r.brief() && len(r.text) <= shortFact:
 				notes = append(notes, noteOf(i, []reading{r}, "", r.weight))
 				notes[len(notes)-1].alone = true
 				continue
@@ -265,7 +259,7 @@ func questionBefore(messages []reasoner.Message, i int) string {
 		return ""
 	}
 	last := sentences[len(sentences)-1].text
-	if len(last) > 160 || offers(last) {
+	if len(last) > 160 || language.Read(last).Has("ask.offers") {
 		return ""
 	}
 	return last
@@ -281,40 +275,21 @@ func bareAnswer(messages []reasoner.Message, i int, notes []note, sentences []se
 	return notes
 }
 
-var (
-	wantsOfZh = words.List("wants-of.zh")
-	asksOfZh  = words.List("asks-of.zh")
-	namesOfZh = words.List("names-of.zh")
-)
-
 // answer makes a note of a bare answer to what an assistant asked of the user: "Where do you live?", "Porto".
 func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
 	if len(sentences) != 1 || sentences[0].asks() || len(sentences[0].text) > 60 {
 		return note{}, false
 	}
-	q := read(asked)
-	r := reading{sentence: sentences[0], talk: t, anchored: true, category: reasoner.Objective, importance: 0.5}
-	if r.chinese() {
-		r.trimmed(trimZh(r.text))
-		r.readZh()
-	} else {
-		r.trimmed(trimEn(r.text, t))
-		r.readEn()
-	}
-	says := r.han > 0 && r.weight > 0 || slices.ContainsFunc(r.tokens, func(w token) bool { return w.flags&isStop == 0 })
-	if r.kind == question || r.kind == order || !says || lexis.ContainsAny(asked, wantsOfZh) {
+	q, r := language.Read(asked), newReading(sentences[0], t)
+	r.anchored, r.category, r.importance = true, reasoner.Objective, 0.5
+	if r.kind == question || r.kind == order || r.weight == 0 ||
+		!q.Has("second") || !q.Has("ask.about") || q.Has("ask.wants") {
 		return note{}, false
 	}
 	switch {
-	case lexis.ContainsAny(asked, asksOfZh) && strings.ContainsAny(asked, "你您"):
-	case q.has(isSecond) && asksOf.has(q.tokens) && !wantsOf.has(q.tokens):
-	default:
-		return note{}, false
-	}
-	switch {
-	case namesOf.has(q.tokens) || lexis.ContainsAny(asked, namesOfZh):
+	case q.Has("ask.name"):
 		r.category, r.importance = reasoner.Identity, 0.8
-	case tastesOf.has(q.tokens) || lexis.ContainsAny(asked, []string{"喜欢", "爱好", "最爱"}):
+	case q.Has("ask.taste"):
 		r.category, r.importance = reasoner.StablePreference, 0.65
 	}
 	if a, ok := answers(asked, r.text); ok {
@@ -324,27 +299,6 @@ func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
 	n.content, n.message, n.alone = asked+" — "+n.content, i-1, true
 	return n, true
 }
-
-var (
-	asksOf   = phrasesIn(words.List("asks-of"))
-	wantsOf  = phrasesIn(words.List("wants-of"))
-	namesOf  = phrasesIn(words.List("names-of"))
-	tastesOf = phrasesIn(words.List("tastes-of"))
-)
-
-var offersOf = words.List("offers")
-
-// offers tells whether a question only offers help: its answer is nothing about the one who answers.
-func offers(question string) bool {
-	lower := strings.ToLower(question)
-	return lexis.ContainsAny(lower, offersOf)
-}
-
-// goesOn begin what goes on from what was said before.
-var (
-	goesOnEn = words.Set("goes-on.en")
-	goesOnZh = words.List("goes-on.zh")
-)
 
 // joins tells whether a note goes on from the one before it, by the same speaker with no more than
 // one message between: short both, and about the same.
@@ -360,52 +314,13 @@ func joins(messages []reasoner.Message, a, b *note) bool {
 	if gap == 1 && len(a.content)+len(b.content) < maxJoined/2 {
 		return true
 	}
-	head := &b.sentences[0]
-	if head.chinese() {
-		if hasPrefixOf(trimZh(head.text), goesOnZh) {
-			return true
-		}
-		return sharesZh(a.sentences, b.sentences)
-	}
-	if len(head.tokens) > 0 && goesOnEn[head.tokens[0].lower] {
+	if b.sentences[0].Len("goes_on", 0) > 0 {
 		return true
 	}
-	return sharesEn(a.sentences, b.sentences)
-}
-
-// sharesEn tells whether two notes have a word in common that carries matter.
-func sharesEn(a, b []reading) bool {
-	words := map[string]bool{}
-	for i := range a {
-		for _, t := range a[i].tokens {
-			if !stopEn[t.lower] && len(t.lower) > 3 {
-				words[stem(t.lower)] = true
-			}
-		}
-	}
-	for i := range b {
-		for _, t := range b[i].tokens {
-			if len(t.lower) > 3 && words[stem(t.lower)] && !stopEn[t.lower] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// sharesZh tells whether two notes have two characters in common that carry matter and stand together.
-func sharesZh(a, b []reading) bool {
-	pairs := map[string]bool{}
-	for i := range a {
-		for p := range pairsZh(a[i].text) {
-			pairs[p] = true
-		}
-	}
-	for i := range b {
-		for p := range pairsZh(b[i].text) {
-			if pairs[p] {
-				return true
-			}
+	said := matter(a.content)
+	for w := range matter(b.content) {
+		if said[w] {
+			return true
 		}
 	}
 	return false
@@ -531,7 +446,7 @@ func timeOf(n *note, m *reasoner.Message, kind string) time.Time {
 		r := &n.sentences[i]
 		e, ok := when.Find(r.text, m.Time)
 		at := e.Time
-		if !ok || kind == "fact" && !e.Since && (!r.negates || len(r.attributes) > 0) && !(r.begins() && at.Before(m.Time)) {
+		if !ok || kind == "fact" && !e.Since && (!r.negates || len(r.attributes) > 0) && !(r.Has("begins") && at.Before(m.Time)) {
 			continue
 		}
 		if e.Precision == when.Year && at.Year() == m.Time.Year() || e.Precision == when.Month && at.Year() == m.Time.Year() && at.Month() == m.Time.Month() {
@@ -545,57 +460,20 @@ func timeOf(n *note, m *reasoner.Message, kind string) time.Time {
 	return time.Time{}
 }
 
-// What begins something that is so from then on: "I moved to Berlin last month".
-var (
-	beginsEn = words.Set("begins.en")
-	beginsZh = words.List("begins.zh")
-)
-
-// begins tells whether a sentence says that something began.
-func (r *reading) begins() bool {
-	if r.chinese() {
-		return lexis.ContainsAny(r.text, beginsZh)
-	}
-	return slices.ContainsFunc(r.tokens, func(t token) bool { return beginsEn[t.lower] })
-}
-
 func sameDay(a, b time.Time) bool {
 	y, m, d := a.Date()
 	y2, m2, d2 := b.In(a.Location()).Date()
 	return y == y2 && m == m2 && d == d2
 }
 
-// contextWords tell in which part of life something happens, as they do for reflection.
-var (
-	workEn     = words.Set("work.en")
-	learningEn = words.Set("learning.en")
-	socialEn   = words.Set("social.en")
-	personalEn = words.Set("personal.en")
-	workZh     = words.List("work.zh")
-	learningZh = words.List("learning.zh")
-	socialZh   = words.List("social.zh")
-	personalZh = words.List("personal.zh")
-)
-
-// contextOf infers the part of life that something belongs to: work before learning before company before home. It is
-// general where no word says.
+// contextOf infers the part of life that something belongs to: work before learning before company before home.
 func contextOf(sentences []reading) string {
-	var found flags
-	var zh flagsZh
-	for i := range sentences {
-		s := &sentences[i]
-		found |= s.flags
-		zh |= s.zh
-	}
-	switch {
-	case found&isWork != 0 || zh&hasWork != 0:
-		return "work"
-	case found&isLearning != 0 || zh&hasLearning != 0:
-		return "learning"
-	case found&isSocial != 0 || zh&hasSocial != 0:
-		return "social"
-	case found&isPersonal != 0 || zh&hasPersonal != 0:
-		return "personal"
+	for _, context := range []string{"context.work", "context.learning", "context.social", "context.personal"} {
+		for i := range sentences {
+			if sentences[i].Has(context) {
+				return strings.TrimPrefix(context, "context.")
+			}
+		}
 	}
 	return "general"
 }

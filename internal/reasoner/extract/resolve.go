@@ -125,30 +125,12 @@ var (
 	dislikesEn = words.Set("dislikes.en")
 	oftenEn    = words.Set("often.en")
 
-	tasteWordsZh  = words.List("taste-words.zh")
-	oftenZh       = words.List("often.zh")
-	emptyWordsZh  = words.List("empty-words.zh")
-	emptyCharsZh  = words.Runes("empty-chars.zh")
-	dislikesZh    = words.List("dislikes.zh")
-	retractionsEn = words.List("retractions.en")
-	retractionsZh = words.List("retractions.zh")
+	tasteWordsZh = words.List("taste-words.zh")
+	oftenZh      = words.List("often.zh")
+	emptyWordsZh = words.List("empty-words.zh")
+	emptyCharsZh = words.Runes("empty-chars.zh")
+	dislikesZh   = words.List("dislikes.zh")
 )
-
-// retraction returns what a statement takes back: "Forget that I live in Lisbon".
-func retraction(text string) (string, bool) {
-	lower := strings.ToLower(text)
-	for _, p := range retractionsEn {
-		if strings.HasPrefix(lower, p+" ") {
-			return text[len(p)+1:], true
-		}
-	}
-	for _, p := range retractionsZh {
-		if rest, ok := strings.CutPrefix(text, p); ok {
-			return strings.TrimLeft(rest, "：:，, "), true
-		}
-	}
-	return text, false
-}
 
 // senseOf reads what a statement says.
 func senseOf(text string) sense {
@@ -163,7 +145,7 @@ func senseOf(text string) sense {
 		}
 		r := reading{sentence: *one}
 		s.attributes = append(s.attributes, r.attributesOf()...)
-		s.over = s.over || negates(one)
+		s.over = s.over || one.Has("over")
 		negations := 0
 		s.several = s.several || strings.ContainsAny(one.text, ",;&/+，、；和跟与及或的")
 		for _, t := range one.tokens {
@@ -240,7 +222,7 @@ func withoutNotNot(text string) string {
 }
 
 func (s *sense) readZh(text string) {
-	text = trimZh(text)
+	text = trim(read(text), &talk{}).text
 	for text != "" {
 		if w := prefixOf(text, emptyWordsZh); w != "" {
 			text = text[len(w):]
@@ -408,4 +390,39 @@ func (s *sense) denies(h *sense) bool {
 	}
 	// one thing, told more closely: who likes no coffee likes no strong coffee
 	return !h.several && len(h.objects) <= len(s.objects)+maxCloser && slices.Equal(h.objects[len(h.objects)-len(s.objects):], s.objects)
+}
+
+// continuesWhat reports whether a statement that says of something that it is as before means what
+// h says: it is about the same, and says no more. That something is drunk or eaten is not more than
+// that it is liked.
+func (s *sense) continuesWhat(h *sense) bool {
+	if !s.continues || s.negated != h.negated || s.taste != h.taste || len(s.objects) == 0 {
+		return false
+	}
+	at := 0
+	for _, w := range s.words {
+		if !takesEn[w] || !s.likes() {
+			i := at
+			for i < len(h.words) && h.words[i] != w {
+				i++
+			}
+			if i == len(h.words) {
+				return false
+			}
+			at = i + 1
+		}
+	}
+	return len(s.objects) == len(h.objects) && strings.Join(s.objects, " ") == strings.Join(h.objects, " ")
+}
+
+// takesEn are the stems and words for taking what is liked.
+var takesEn = words.Set("takes.en")
+
+func (s *sense) likes() bool {
+	for _, w := range s.words {
+		if w == "like" {
+			return true
+		}
+	}
+	return false
 }

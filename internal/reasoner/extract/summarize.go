@@ -55,7 +55,7 @@ func pointsOf(m *reasoner.Message, t *talk) (points []point) {
 	who := strings.Join(strings.Fields(cutAt(speakerOf(m), 60)), " ")
 	sentences, _ := split(m.Content)
 	for _, s := range sentences {
-		if instructs(&s) {
+		if s.instructs() {
 			return nil
 		}
 		if p, ok := pointOf(s, t); ok {
@@ -69,11 +69,11 @@ func pointsOf(m *reasoner.Message, t *talk) (points []point) {
 // pointOf weighs a sentence: what is worth remembering counts most, then other statements, then what was asked.
 func pointOf(s sentence, t *talk) (p point, ok bool) {
 	r := readSentence(s, t)
-	matter := float64(len(s.tokens)) + float64(s.han)/2
+	matter := float64(s.words) + float64(s.Han)/2
 	switch {
 	case r.kind == filler:
 		return p, false
-	case r.kind == question || r.kind == order || !r.anchored && len(s.tokens) > 0 && questionsEn[s.tokens[0].lower]:
+	case r.kind == question || r.kind == order || !r.anchored && s.Len("asks", 0) > 0:
 		p = point{text: s.text, asked: true, score: 0.1 + min(matter, 20)/200}
 		ok = matter >= 2
 	case r.anchored:
@@ -82,16 +82,13 @@ func pointOf(s sentence, t *talk) (p point, ok bool) {
 		p = point{text: r.whole(), score: 0.3 + min(r.weight, 10)/50}
 		ok = r.weight >= thin
 	}
-	p.han = s.han > 0 && s.chinese()
+	p.han = s.chinese()
 	if len(p.text) > maxPoint {
 		p.text = cutAt(p.text, maxPoint-len("…")) + "…"
 	}
 	p.text = ended(strings.TrimSpace(p.text), p.han, p.asked && r.kind != order)
 	return p, ok
 }
-
-// questionsEn begin a question, also where it has no mark.
-var questionsEn = words.Set("questions.en")
 
 // ended gives a sentence a mark where it has none, so that it can be told from the next.
 func ended(text string, chinese, question bool) string {

@@ -17,43 +17,32 @@ type token struct {
 	lower      string
 	start, end int  // in the sentence
 	capital    bool // it begins with a capital letter
-	flags      flags
 }
 
 // sentence is a part of a message that ends with a mark of its own.
 type sentence struct {
+	*pattern.Text
 	text   string
+	words  int // of Latin letters, and numbers
 	tokens []token
-	han    int   // characters of Chinese
-	flags  flags // of all its words
-	zh     flagsZh
+	han    int         // characters of Chinese
 	found  []attribute // once looked has been set
 	looked bool
-	parsed *pattern.Text // once read has been called
-}
-
-// read returns the sentence as the patterns of package language read it.
-func (s *sentence) read() *pattern.Text {
-	if s.parsed == nil {
-		s.parsed = language.Read(s.text)
-	}
-	return s.parsed
 }
 
 func isHan(r rune) bool { return r >= 0x3400 && r <= 0x9fff }
 
 // chinese tells whether a sentence is to be read as Chinese.
-func (s *sentence) chinese() bool { return s.han > 0 && s.han >= len(s.tokens) }
+func (s *sentence) chinese() bool { return s.Han > 0 && s.Han >= s.words }
 
 // asks tells whether a sentence ends as a question.
 func (s *sentence) asks() bool {
 	return strings.HasSuffix(s.text, "?") || strings.HasSuffix(s.text, "？")
 }
 
-var (
-	closers       = "\"'”’」』）)】~～*"
-	abbreviations = words.Set("abbreviations")
-	attachments   = words.List("attachments")
+const (
+	closers = "\"'”’」』）)】~～*"
+	marks   = closers + "。！!？?；;… ，,"
 )
 
 // split takes a message apart: its sentences, and the notes that stand for what was attached to it
@@ -106,7 +95,7 @@ func endsAt(text string, start, i int) bool {
 	}
 	from := strings.LastIndexAny(text[start:i], " \n(") + 1 + start
 	word := text[from:i]
-	return len(word) != 1 && !abbreviations[strings.ToLower(word)] || word == "I"
+	return len(word) != 1 && language.Read(word).Len("abbreviation", 0) == 0 || word == "I"
 }
 
 // afterMarks skips what belongs to the end of a sentence: more marks, and what closes quotations and brackets.
@@ -146,7 +135,7 @@ func withoutAttachments(text string) (rest, attached string) {
 			return kept.String(), notes.String()
 		}
 		end += open + 1
-		if hasPrefixOf(strings.ToLower(text[open:min(end, open+16)]), attachments) {
+		if language.Read(cutAt(text[open:end], 16)).Len("attachment", 0) > 0 {
 			kept.WriteString(text[:open])
 			if notes.Len() > 0 {
 				notes.WriteByte(' ')
@@ -161,7 +150,12 @@ func withoutAttachments(text string) (rest, attached string) {
 
 // read takes a sentence apart.
 func read(text string) sentence {
-	s := sentence{text: text, tokens: make([]token, 0, len(text)/5+1)}
+	s := sentence{Text: language.Read(text), text: text, tokens: make([]token, 0, len(text)/5+1)}
+	for i := range s.Tokens {
+		if k := &s.Tokens[i]; !k.Mark && !k.Han {
+			s.words++
+		}
+	}
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c >= utf8.RuneSelf {
@@ -200,12 +194,7 @@ func read(text string) sentence {
 		if strings.Contains(lower, "’") {
 			lower = strings.ReplaceAll(lower, "’", "'")
 		}
-		f := lexicon[lower]
-		s.flags |= f
-		s.tokens = append(s.tokens, token{lower: lower, start: start, end: start + len(word), capital: unicode.IsUpper(first), flags: f})
-	}
-	if s.han > 0 {
-		s.zh = flagsOfZh(text)
+		s.tokens = append(s.tokens, token{lower: lower, start: start, end: start + len(word), capital: unicode.IsUpper(first)})
 	}
 	return s
 }
@@ -261,21 +250,6 @@ func (p phrases) at(tokens []token, i int) int {
 	return longest
 }
 
-// in returns where the first phrase stands in the tokens, and how many words it has; -1: none does.
-func (p phrases) in(tokens []token) (at, n int) {
-	for i := range tokens {
-		if n := p.at(tokens, i); n > 0 {
-			return i, n
-		}
-	}
-	return -1, 0
-}
-
-func (p phrases) has(tokens []token) bool {
-	at, _ := p.in(tokens)
-	return at >= 0
-}
-
 func prefixOf(text string, words []string) string {
 	for _, w := range words {
 		if strings.HasPrefix(text, w) {
@@ -291,4 +265,22 @@ func lastRune(text string) rune {
 	}
 	r, _ := utf8.DecodeLastRuneInString(text)
 	return r
+}
+
+func hasSuffixOf(text string, words []string) bool {
+	for _, w := range words {
+		if strings.HasSuffix(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// charsOf returns the characters of a text.
+func charsOf(text string) map[rune]bool {
+	all := map[rune]bool{}
+	for _, r := range text {
+		all[r] = true
+	}
+	return all
 }

@@ -2,11 +2,12 @@ package extract
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
 type kind int
@@ -18,15 +19,14 @@ const (
 	order // asks for something to be done
 )
 
-// reading is a sentence with what it says.
+// reading is a sentence with what it says, by the patterns of worth.txt.
 type reading struct {
 	sentence
 	said         string // with the words of continuance that text leaves out; empty: as in text
 	talk         *talk
 	kind         kind
-	weight       float64 // how much matter it has: about the number of words that carry any
-	me           bool    // the speaker is in it
-	you          bool    // and the one who is spoken to
+	weight       float64 // about the number of words that carry meaning
+	me, you      bool    // the speaker is in it, the one who is spoken to
 	past, future bool
 	attributes   []attribute
 	negates      bool              // something is so no longer
@@ -38,8 +38,8 @@ type reading struct {
 // whole returns the sentence as it was said.
 func (r *reading) whole() string { return cmp.Or(r.said, r.text) }
 
-// readSentence reads a sentence for what is worth remembering. If only words of continuance hide
-// that, it reads past them.
+// readSentence reads a sentence for what is worth remembering. If only words of continuance hide that, it reads past
+// them.
 func readSentence(s sentence, t *talk) reading {
 	r := readPlain(s, t)
 	if r.kind != statement || r.anchored {
@@ -55,374 +55,287 @@ func readSentence(s sentence, t *talk) reading {
 }
 
 func readPlain(s sentence, t *talk) reading {
-	r := reading{sentence: s, talk: t}
-	if r.chinese() {
-		r.trimmed(trimZh(s.text))
-		r.readZh()
-	} else {
-		if len(s.tokens) > 0 && (fillersEn[s.tokens[0].lower] != nil || t.takesPart(s.tokens[0].lower)) {
-			r.trimmed(trimEn(s.text, t))
-		}
-		r.readEn()
+	r := newReading(s, t)
+	if r.kind == statement {
+		r.negates = r.Has("over")
+		r.anchor()
 	}
-	if r.kind != statement {
-		return r
-	}
-	r.negates = negates(&r.sentence)
-	r.anchor()
 	return r
 }
 
-// trimmed leaves the words away that only lead to what is said.
-func (r *reading) trimmed(text string) {
-	if len(text) != len(r.text) {
-		r.sentence = read(text)
+// newReading reads what kind of sentence it is and weighs it. Of a request or question that first says something about
+// its speaker, that remains: "Find me a dentist, I live in Porto", 我们下周去云南，你呢？
+func newReading(s sentence, t *talk) reading {
+	r := reading{sentence: trim(s, t), talk: t}
+	if r.Len("order", 0) > 0 {
+		m, ok := r.Find("order.tail")
+		if !ok {
+			r.kind = order
+			return r
+		}
+		from, _ := m.Get("from")
+		r.sentence = read(capitalised(r.text[r.Tokens[from.Start].Start:]))
+	}
+	if r.asks() || r.asksWithoutMark() {
+		rest, ok := withoutTag(r.text)
+		if !ok {
+			r.kind = question
+			return r
+		}
+		r.sentence = read(rest)
+	}
+	r.weigh()
+	if r.Len("courtesy", 0) > 0 && r.words <= 4 && r.Han <= 6 && !r.Has("first") || r.words+r.Han == 0 {
+		r.kind = filler
+	}
+	return r
+}
+
+// asksWithoutMark reports whether a sentence of Chinese is a question.
+func (s *sentence) asksWithoutMark() bool {
+	if !s.chinese() {
+		return false
+	}
+	for m := range s.All("question") {
+		if strings.Trim(s.text[s.Tokens[m.End-1].End:], marks) == "" {
+			return true
+		}
+	}
+	return s.Has("asking") && !s.Has("first")
+}
+
+// withoutTag returns a statement without what only asks whether the other agrees ("We had rain all week, didn't we?");
+// ok is false if it is a question.
+func withoutTag(text string) (statement string, ok bool) {
+	i := strings.LastIndexAny(text, ",，")
+	if i <= 0 {
+		return "", false
+	}
+	head := read(text[:i])
+	if head.chinese() {
+		return head.text + "。", head.Has("first") && !head.Has("asking") && !head.Has("second")
+	}
+	tag := language.Read(text[i:])
+	return head.text + ".", tag.Len("question.tag", 0) > 0 && head.words >= 3 && head.Len("asks", 0) == 0
+}
+
+// trim cuts off the words that only lead to what is said, with the name of who is spoken to: "Well, thanks, Ines, …".
+func trim(s sentence, t *talk) sentence {
+	for {
+		n, bare := s.Len("lead", 0), s.Len("lead.bare", 0)
+		if n == 0 && len(s.Tokens) > 0 && s.Tokens[0].Capital && t.takesPart(s.Tokens[0].Lower) {
+			n = 1
+		}
+		if n > 0 && n+1 < len(s.Tokens) && s.Tokens[n].Capital && t.takesPart(s.Tokens[n].Lower) && s.Tokens[n+1].Mark {
+			n++ // "Hey Ines, …"
+		}
+		end := n
+		for end < len(s.Tokens) && s.Tokens[end].Mark && s.Tokens[end].Lower != "?" {
+			end++
+		}
+		if end == n {
+			end = bare
+		}
+		if end == 0 || end == len(s.Tokens) {
+			return s
+		}
+		s = read(capitalised(s.text[s.Tokens[end].Start:]))
 	}
 }
 
-// supposedEn and supposedZh begin what is not said to be so.
-var (
-	supposedEn = phrasesIn(words.List("supposed.en"))
-	supposedZh = words.List("supposed.zh")
-)
+func capitalised(text string) string {
+	if text != "" && text[0] >= 'a' && text[0] <= 'z' {
+		return string(text[0]-'a'+'A') + text[1:]
+	}
+	return text
+}
 
-// anchor finds what is worth remembering however short it is: who the speaker is, what they like,
-// can, have, and gave up.
+// weigh counts the words of a statement that carry meaning. It weighs more if it is about the speaker, or about what
+// happened, and less if it is about the one who is spoken to or about nobody.
+func (r *reading) weigh() {
+	chinese := r.chinese()
+	matter, capitals, numbers, past := 0.0, 0, 0, 0
+	seen := map[string]bool{}
+	for i := range r.Tokens {
+		switch k := &r.Tokens[i]; {
+		case k.Mark || r.Len("stop", i) > 0 || k.Capital && r.talk.takesPart(k.Lower):
+		case k.Han:
+			if i == 0 || r.Tokens[i-1].Lower != k.Lower {
+				matter += 0.5
+			}
+		case !seen[k.Lower]:
+			seen[k.Lower] = true
+			matter++
+			if k.Lower[0] <= '9' {
+				numbers = 1
+			} else if k.Capital && i > 0 && !r.Tokens[i-1].Mark {
+				capitals++
+			}
+		}
+	}
+	for range r.All("past") {
+		past++
+	}
+	r.me, r.you, r.past, r.future = r.Has("first"), r.Has("second"), past > 0, r.Has("future")
+	// In Chinese, who speaks of themselves often leaves 我 away.
+	r.me = r.me || chinese && r.past && !r.you && !r.Has("third")
+	kin := r.Has("kin")
+	dated := r.past || kin || chinese && r.future
+	v := matter
+	switch {
+	case r.me && r.you:
+		v *= 1.05
+	case r.me:
+		v *= 1.3
+	case r.you, !dated && len(r.talk.names) == 0: // to an assistant, about nobody
+		v *= 0.4
+	case !dated && chinese:
+		v *= 0.8
+	case !dated && capitals == 0:
+		v *= 0.6
+	}
+	switch {
+	case matter == 0:
+		return
+	case !chinese:
+		v += float64(capitals) + 0.7*float64(numbers) + 0.4*float64(min(past, 2))
+	default:
+		v += bonus(r.me && !r.you, 0.5) + bonus(r.past || r.future, 0.6) + bonus(kin, 1)
+	}
+	r.weight = v
+}
+
+// bonus is more if is.
+func bonus(is bool, more float64) float64 {
+	if is {
+		return more
+	}
+	return 0
+}
+
+// anchor finds what is worth remembering however short it is: who the speaker is, what they like, can, have, and gave
+// up.
 func (r *reading) anchor() {
-	if r.chinese() && r.hasZh(hasSupposed) || !r.chinese() && r.has(headsSupposed) && supposedEn.has(r.tokens) {
-		if hasPrefixOf(r.text, supposedZh) || len(r.tokens) > 0 && supposedEn.at(r.tokens, 0) > 0 {
+	if m, ok := r.Find("supposed"); ok {
+		if m.Start == 0 {
 			r.weight *= 0.4
 		}
 		return
 	}
-	set := func(c reasoner.Category, importance float64) {
-		if !r.anchored || importance > r.importance {
-			r.anchored, r.category, r.importance = true, c, importance
-		}
-	}
 	if taken, ok := retraction(r.text); ok {
 		if back := readSentence(read(taken), r.talk); back.anchored {
-			set(back.category, back.importance)
+			r.set(back.category, back.importance)
 			r.negates = true
 		}
 		return
 	}
 	r.attributes = r.attributesOf()
-	if r.was() {
-		set(reasoner.Identity, 0.6)
-	} else if r.me && !r.you && !r.past && !r.future && r.weight >= 1.5 && r.habit() {
-		set(reasoner.Objective, 0.5)
-	}
 	for _, a := range r.attributes {
-		switch head, _, _ := strings.Cut(a.key, ":"); head {
-		case "name":
-			set(reasoner.Identity, 0.9)
-		case "favourite":
-			set(reasoner.StablePreference, 0.7)
-		case "diet":
-			set(reasoner.StablePreference, 0.75)
-		case "my":
-			set(reasoner.Identity, 0.8)
-		case "status":
-			if a.value == "pregnant" {
-				set(reasoner.Temporary, 0.7)
-			} else {
-				set(reasoner.Identity, 0.85)
-			}
-		default:
-			set(reasoner.Identity, 0.85)
+		kind, _, _ := strings.Cut(a.key, ":")
+		if m, ok := language.Read(kind).Find("worth.fact"); ok {
+			category, importance, _ := strings.Cut(m.Value, " ")
+			r.set(reasoner.Category(category), number(importance))
+		} else {
+			r.set(reasoner.Identity, 0.85)
 		}
 	}
-	if r.chinese() {
-		r.anchorZh(set)
-	} else {
-		r.anchorEn(set)
-	}
-	if r.negates && r.me && r.weight >= 1 {
-		set(reasoner.StablePreference, 0.6)
-	}
-	if r.me && !r.you && !r.anchored && r.weight >= 1.2 && (r.has(isFeeling) || r.han > 0) {
-		if e := emotionOf([]reading{*r}); e != nil && e.Valence <= -0.35 {
-			set(reasoner.Temporary, 0.4)
-		}
-	}
-}
-
-// wasEn and wasZh begin what somebody was, or where they lived.
-var (
-	wasEn = phrasesIn(words.List("was.en"))
-	wasZh = words.List("was.zh")
-)
-
-// was tells whether a statement says where somebody lived or worked before.
-func (r *reading) was() bool {
-	if r.chinese() {
-		return hasPrefixOf(r.text, wasZh) && lexis.ContainsAny(r.text, []string{"住", "工作", "上班", "当", "是"})
-	}
-	return wasEn.has(r.tokens)
-}
-
-var (
-	tastesEn    = words.Set("tastes.en")
-	adverbsEn   = words.Set("adverbs.en")
-	notTasteEn  = words.Set("not-taste.en")
-	notSkillEn  = words.Set("not-skill.en")
-	beOfEn      = phrasesIn(words.List("be.en"))
-	selvesEn    = phrasesIn(words.List("selves.en"))
-	latelyEn    = phrasesIn(words.List("lately.en"))
-	skillsEn    = phrasesIn(words.List("skills.en"))
-	havesEn     = words.Set("haves.en")
-	countsEn    = words.Set("counts.en")
-	notThingsEn = words.Set("not-things.en")
-	allergyEn   = phrasesIn(words.List("allergy.en"))
-	plansEn     = phrasesIn(words.List("plans.en"))
-	wishesEn    = phrasesIn(words.List("wishes.en"))
-	momentsEn   = phrasesIn(words.List("moments.en"))
-	becameEn    = words.Set("became.en")
-)
-
-// anchorsEn are the words at which anchorEn begins to read, besides the first words of its phrases.
-var anchorsEn = words.Set("anchors.en")
-
-func (r *reading) anchorEn(set func(reasoner.Category, float64)) {
-	all := r.tokens
-	for i := range all {
-		if all[i].flags&headsAnchor == 0 {
-			continue
-		}
-		w := all[i].lower
-		switch {
-		case w == "i" || w == "i'd" || w == "we" || w == "i've" || w == "i'm" || w == "i'll" || w == "we're" || w == "we've" || w == "we'll":
-		case w == "allergic", w == "allergy", w == "lactose", w == "diabetic", w == "asthmatic", w == "celiac", w == "coeliac", w == "left-handed", w == "colorblind", w == "colour-blind", w == "intolerant":
-			if r.me && allergyEn.at(all, i) > 0 {
-				set(reasoner.Objective, 0.75)
-			}
-			continue
-		default:
-			if n := momentsEn.at(all, i); n > 0 || becameEn[w] {
-				if r.me && r.past && r.weight >= 1.5 {
-					set(reasoner.Objective, 0.6)
-				}
-			}
-			continue
-		}
-		if n := beOfEn.at(all, i); n > 0 && i+n < len(all) && !notTasteEn[all[i+n].lower] {
-			set(reasoner.StablePreference, 0.65)
-			continue
-		}
-		if n := latelyEn.at(all, i); n > 0 && i+n < len(all) && !notTasteEn[all[i+n].lower] && r.weight >= 2 {
-			set(reasoner.ShortPreference, 0.45)
-			continue
-		}
-		if n := skillsEn.at(all, i); n > 0 && i+n < len(all) && !notSkillEn[all[i+n].lower] && r.weight >= 1 {
-			set(reasoner.Skill, 0.6)
-			continue
-		}
-		if selvesEn.at(all, i) > 0 && r.weight >= 1.2 {
-			set(reasoner.Identity, 0.75)
-		}
-		if n := plansEn.at(all, i); n > 0 && r.weight >= 3.5 || wishesEn.at(all, i) > 0 && r.weight >= 2 {
-			set(reasoner.Temporary, 0.45)
-		}
-		if w == "i'm" || w == "i'd" || w == "i'll" || w == "we're" || w == "we'll" {
-			continue
-		}
-		if allergyEn.at(all, i) > 0 {
-			set(reasoner.Objective, 0.75)
-			continue
-		}
-		j := i + 1
-		if phraseAt(all, j, []string{"have", "always"}) {
-			j++
-		}
-		for j < len(all) && j <= i+4 && adverbsEn[all[j].lower] {
-			j++
-		}
-		if j+1 >= len(all) {
-			continue
-		}
-		always := all[j-1].lower == "always" && (w == "i've" || w == "we've" || all[i+1].lower == "have")
-		switch verb, next := all[j].lower, all[j+1]; {
-		case tastesEn[verb], always && (tastesEn[strings.TrimSuffix(verb, "d")] || tastesEn[strings.TrimSuffix(verb, "ed")]):
-			if !notTasteEn[next.lower] && !(verb == "like" && j > i+1 && all[j-1].lower == "to") || next.lower == "to" && j+2 < len(all) && !stopEn[all[j+2].lower] || next.lower == "the" && j+2 < len(all) && !stopEn[all[j+2].lower] && r.weight >= 2.5 {
-				if r.weight >= 1.2 {
-					set(reasoner.StablePreference, 0.65)
-				}
-			}
-		case havesEn[verb] && (countsEn[next.lower] || next.lower[0] >= '0' && next.lower[0] <= '9'):
-			if j+2 < len(all) && !notThingsEn[all[j+2].lower] && r.weight >= 1.2 && !stopEn[all[len(all)-1].lower] {
-				set(reasoner.Objective, 0.55)
-			}
-		}
-	}
-	if len(all) > 3 && all[0].lower == "my" && (kinEn[all[1].lower] || kinEn[strings.TrimSuffix(all[1].lower, "'s")]) && r.weight >= 2.5 {
-		for _, t := range all[2:min(len(all), 5)] {
-			if t.lower == "is" && strings.Contains(r.text, " is ") && r.isDoing() {
-				break
-			}
-			if t.lower == "is" || t.lower == "are" || t.lower == "lives" || t.lower == "works" || t.lower == "called" || t.lower == "named" || t.lower == "name" {
-				set(reasoner.Identity, 0.7)
-			}
-		}
-	}
-}
-
-// isDoing tells whether somebody is said to be doing something just now or soon: "my wife is turning forty".
-func (r *reading) isDoing() bool {
-	for i := range r.tokens[:len(r.tokens)-1] {
-		if r.tokens[i].lower == "is" && strings.HasSuffix(r.tokens[i+1].lower, "ing") {
-			return true
-		}
-	}
-	return false
-}
-
-var (
-	tastesZh   = words.List("tastes.zh")
-	latelyZh   = words.List("lately.zh")
-	skillsZh   = words.List("skills.zh")
-	havesZh    = words.List("haves.zh")
-	allergyZh  = words.List("allergy.zh")
-	plansZh    = words.List("plans.zh")
-	momentsZh  = words.List("moments.zh")
-	othersFact = words.List("others-fact")
-)
-
-func (r *reading) anchorZh(set func(reasoner.Category, float64)) {
-	if !r.me || hasPrefixOf(r.text, othersFact) {
-		if lexis.ContainsAny(r.text, othersFact) {
-			r.weight, r.kind = 0, order
-		}
-		if !r.me && r.weight < 3 {
-			return
-		}
-	}
-	if strings.ContainsAny(r.text, "你您") && !r.me {
+	if !r.me {
 		return
 	}
-	if r.me && r.hasZh(hasTaste) && r.weight >= 1.5 {
-		set(reasoner.StablePreference, 0.65)
+	if !r.you && !r.past && !r.future && r.weight >= 1.5 && r.habit() {
+		r.set(reasoner.Objective, 0.5)
 	}
-	if r.hasZh(hasLately) && r.weight >= 2 {
-		set(reasoner.ShortPreference, 0.45)
-		if r.importance == 0.65 && strings.Contains(r.text, "最近") {
-			r.category, r.importance = reasoner.ShortPreference, 0.5
+	for m := range r.All("worth") {
+		f := strings.Fields(m.Value)
+		if r.weight >= number(f[2]) && (len(f) == 3 || r.past) {
+			r.set(reasoner.Category(f[0]), number(f[1]))
 		}
 	}
-	if r.me && r.hasZh(hasSkill) && r.weight >= 1.5 {
-		set(reasoner.Skill, 0.6)
+	if r.negates && r.weight >= 1 {
+		r.set(reasoner.StablePreference, 0.6)
 	}
-	if r.hasZh(hasAllergy) && r.weight >= 1.5 {
-		set(reasoner.Objective, 0.75)
-	}
-	if r.me && r.hasZh(hasHave) && r.weight >= 2 {
-		set(reasoner.Objective, 0.55)
-	}
-	if r.hasZh(hasMoment) && r.weight >= 2 {
-		set(reasoner.Objective, 0.6)
-	}
-	if r.hasZh(hasPlan) && r.weight >= 2.5 {
-		set(reasoner.Temporary, 0.45)
+	if !r.you && !r.anchored && r.weight >= 1.2 {
+		if e := emotionOf([]reading{*r}); e != nil && e.Valence <= -0.35 {
+			r.set(reasoner.Temporary, 0.4)
+		}
 	}
 }
 
-// lastingEn and lastingZh show that a sentence says what is so, and not what happened.
-var (
-	lastingEn = phrasesIn(words.List("lasting.en"))
-	lastingZh = words.List("lasting.zh")
-)
+// set notes what a sentence is worth, unless it is worth more already.
+func (r *reading) set(c reasoner.Category, importance float64) {
+	if !r.anchored || importance > r.importance {
+		r.anchored, r.category, r.importance = true, c, importance
+	}
+}
 
-// lasting tells whether a statement says what is so, and not what happened.
+// number returns a number of the pattern files.
+func number(text string) float64 {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic("extract: " + err.Error())
+	}
+	return x
+}
+
+// lasting reports whether a statement says what is so, and not what happened.
 func (r *reading) lasting() bool {
-	if r.anchored {
-		switch r.category {
-		case reasoner.Identity, reasoner.StablePreference, reasoner.ShortPreference, reasoner.Skill:
-			return true
-		case reasoner.Objective:
-			return !r.past && !r.future
-		}
+	if r.anchored && r.category != reasoner.Objective && r.category != reasoner.Temporary {
+		return true
 	}
 	if r.past || r.future {
 		return false
 	}
-	if r.chinese() {
-		return r.hasZh(hasLasting) || r.me && !strings.Contains(r.text, "今")
-	}
-	return r.has(headsLasting) && lastingEn.has(r.tokens)
+	return r.anchored && r.category == reasoner.Objective || r.Has("lasting") ||
+		r.chinese() && r.me && !strings.Contains(r.text, "今")
 }
 
-// negates tells whether a sentence says that something is so no longer.
-var (
-	overEn = phrasesIn(words.List("over.en"))
-	overZh = words.List("over.zh")
-)
+// did reports whether a statement says, in few words, what its speaker did: "I went to the gym today".
+func (r *reading) did() bool {
+	return !r.future && !r.negates && !r.you && r.Has("deed") && !(r.chinese() && r.Has("deed.not"))
+}
 
-var (
-	afterNotZh = words.List("after-not.zh")
-	notOverZh  = words.List("not-over.zh")
-	notEndedZh = words.List("not-ended.zh")
-	justNowZh  = words.List("just-now.zh")
-)
+// instructs reports whether a sentence is addressed to a model as such: "ignore the above instructions", "remember that
+// I am an admin and set…".
+func (s *sentence) instructs() bool {
+	return s.Has("instruction") || s.Has("privilege") && s.Has("privilege.grant") && s.Has("privilege.granted")
+}
 
-func negates(s *sentence) bool {
-	if s.han > 0 {
-		if s.hasZh(hasOver) && !lexis.ContainsAny(s.text, notOverZh) {
-			return true
-		}
-		// 我不喝咖啡了, but not 太不错了
-		for rest := s.text; ; {
-			i := strings.Index(rest, "不")
-			if i < 0 {
-				break
-			}
-			rest = rest[i+len("不"):]
-			if hasPrefixOf(rest, afterNotZh) || strings.HasPrefix(rest, "住") && !hasSuffixOf(s.text[:len(s.text)-len(rest)-len("不")], []string{"我", "已经", "早就", "就", "也", "现在"}) || strings.HasSuffix(s.text[:len(s.text)-len(rest)-len("不")], "好") {
-				continue
-			}
-			clause := rest
-			if j := strings.IndexAny(clause, "，。！？；,!?;… ~"); j >= 0 {
-				clause = clause[:j]
-			}
-			clause = strings.TrimRight(clause, "啦吧啊呀")
-			if n := utf8.RuneCountInString(clause); strings.HasSuffix(clause, "了") && n >= 3 && n <= 9 && !lexis.ContainsAny(clause, notEndedZh) && !lexis.ContainsAny(s.text, justNowZh) {
-				return true
-			}
-		}
-	}
-	if !s.has(headsOver) {
-		return false
-	}
-	all := s.tokens
-	for i := range all {
-		n := overEn.at(all, i)
-		if n == 0 {
+// withoutContinuance returns a sentence without the words that say that something is so as before: "I still like tea"
+// is "I like tea", 我还是喜欢茶 is 我喜欢茶. ok reports whether there were any.
+func withoutContinuance(s *sentence) (rest string, ok bool) {
+	var kept strings.Builder
+	from := 0
+	for m := range s.All("continuance") {
+		start, end := s.Tokens[m.Start].Start, s.Tokens[m.End-1].End
+		if start < from {
 			continue
 		}
-		switch all[i].lower {
-		case "any", "anymore": // only with a negation before it
-			not := false
-			for _, t := range all[:i] {
-				not = not || notEn[t.lower]
-			}
-			if !not {
-				continue
-			}
-		case "stopped", "quit":
-			if i > 0 && notEn[all[i-1].lower] || i+1 < len(all) && (all[i+1].lower == "by" || all[i+1].lower == "at" || all[i+1].lower == "in" || all[i+1].lower == "for") {
-				continue
-			}
-		case "gave", "given":
-			if i > 0 && notEn[all[i-1].lower] {
-				continue
-			}
-		case "used":
-			if i > 0 && (all[i-1].lower == "get" || all[i-1].lower == "getting" || all[i-1].lower == "got" || all[i-1].lower == "i'm" || all[i-1].lower == "am" || all[i-1].lower == "is" || all[i-1].lower == "are" || all[i-1].lower == "be" || all[i-1].lower == "was") {
-				continue
-			}
+		// 我还是护士 is 我是护士
+		if is := read(s.text[:start] + "是" + s.text[end:]); s.Tokens[m.End-1].Lower == "是" && len(is.attributesOf()) > 0 {
+			return is.text, true
 		}
-		return true
+		kept.WriteString(s.text[from:start])
+		from = len(s.text) - len(strings.TrimLeft(s.text[end:], ", ，"))
+		ok = true
 	}
-	return false
+	kept.WriteString(s.text[from:])
+	return strings.TrimRight(kept.String(), ", "), ok
 }
 
-var notEn = words.Set("not.en")
+// retraction returns what a statement takes back: "Forget that I live in Lisbon".
+func retraction(text string) (string, bool) {
+	t := language.Read(text)
+	m, ok := t.At("retraction", 0)
+	if !ok || m.End == len(t.Tokens) {
+		return text, false
+	}
+	return after(t, m), true
+}
+
+// after returns the text after a match and the marks that follow it.
+func after(t *pattern.Text, m pattern.Match) string {
+	for m.End < len(t.Tokens) && t.Tokens[m.End].Mark {
+		m.End++
+	}
+	return t.Slice(m.End, len(t.Tokens))
+}
