@@ -83,21 +83,12 @@ func (c *Client) Context(ctx context.Context, q ContextQuery) (_ PromptContext, 
 		return PromptContext{}, err
 	}
 	var result PromptContext
-	if !q.WordsOnly && params.Embedding == nil && strings.TrimSpace(q.Text) != "" {
-		params.Embedding, err = c.embed(ctx, q.Text)
-		if ctx.Err() != nil {
-			return PromptContext{}, ctx.Err()
-		}
-		result.Degraded = err
-	}
-	var recorded store.EmbeddingModel
-	err = c.on(ctx, q.UserID, func(db pgx.Tx) (err error) {
-		result.Parts, recorded, err = store.Context(ctx, db, params)
-		return err
-	})
-	if mismatch := c.mismatch(recorded, params.Embedding, q.Embedding != nil); mismatch != nil {
-		return PromptContext{}, mismatch // also the cause of err
-	}
+	asked := Query{UserID: q.UserID, Text: q.Text, Embedding: q.Embedding, WordsOnly: q.WordsOnly}
+	result.Parts, result.Degraded, err = search(ctx, c, asked,
+		func(tx pgx.Tx, vector []float32) ([]ContextPart, EmbeddingModel, error) {
+			params.Embedding = vector
+			return store.Context(ctx, tx, params)
+		})
 	if err != nil {
 		return PromptContext{}, err
 	}

@@ -17,6 +17,8 @@
 // command oxbow migrate up, or package migrations, creates the schema. Package documents ingests files.
 // Package sealed manages the keys of secret memories.
 //
+// Most types are aliases of types in package store, which documents their fields: go doc store.NewMemory.
+//
 // An invalid value is reported as an *InvalidError. Other errors match ErrNotFound, ErrDenied,
 // ErrUnreachable and the rest with errors.Is.
 package oxbow

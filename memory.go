@@ -105,11 +105,7 @@ func (c *Client) insert(ctx context.Context, batch *store.Batch) (added int64, e
 // ErrNotFound if the user has no such memory. The client's Sealer opens a memory of sensitivity 3; if it
 // cannot, Get returns the memory without text, together with ErrSealed.
 func (c *Client) Get(ctx context.Context, userID string, id uuid.UUID) (Memory, error) {
-	var m Memory
-	err := c.on(ctx, userID, func(db pgx.Tx) (err error) {
-		m, err = store.GetMemory(ctx, db, userID, id)
-		return err
-	})
+	m, err := inUser(ctx, c, userID, func(tx pgx.Tx) (Memory, error) { return store.GetMemory(ctx, tx, userID, id) })
 	if err == nil {
 		err = m.Open(c.sealer)
 	}

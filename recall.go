@@ -78,31 +78,45 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Results, err error) {
 	if err != nil {
 		return Results{}, err
 	}
-	var result Results
-	if !q.WordsOnly && params.Embedding == nil {
-		params.Embedding, err = c.embed(ctx, q.Text)
-		if ctx.Err() != nil {
-			return Results{}, ctx.Err()
-		}
-		result.Degraded = err
-	}
-	var recorded store.EmbeddingModel
-	err = c.on(ctx, q.UserID, func(db pgx.Tx) (err error) {
-		result.Memories, recorded, err = store.Recall(ctx, db, params)
-		return err
+	found, degraded, err := search(ctx, c, q, func(tx pgx.Tx, vector []float32) ([]Result, EmbeddingModel, error) {
+		params.Embedding = vector
+		return store.Recall(ctx, tx, params)
 	})
-	if mismatch := c.mismatch(recorded, params.Embedding, q.Embedding != nil); mismatch != nil {
-		return Results{}, mismatch // also the cause of err: vectors of different lengths cannot be compared
-	}
 	if err != nil {
 		return Results{}, err
 	}
-	ids := make([]uuid.UUID, len(result.Memories))
-	for i, m := range result.Memories {
+	ids := make([]uuid.UUID, len(found))
+	for i, m := range found {
 		ids[i] = m.ID
 	}
 	c.report(report{q.UserID, false}, ids) // sent in the background, with a separate context
-	return result, nil
+	return Results{Memories: found, Degraded: degraded}, nil
+}
+
+// search embeds the query's text unless the query has a vector or searches by words only, and calls find with the vector
+// or nil. find also returns the model that the database records. degraded is the reason why the text was not embedded.
+func search[T any](
+	ctx context.Context, c *Client, q Query, find func(tx pgx.Tx, vector []float32) ([]T, EmbeddingModel, error),
+) (found []T, degraded, err error) {
+	vector := q.Embedding
+	if !q.WordsOnly && vector == nil && strings.TrimSpace(q.Text) != "" {
+		vector, degraded = c.embed(ctx, q.Text)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+	}
+	var recorded EmbeddingModel
+	err = c.on(ctx, q.UserID, func(tx pgx.Tx) (err error) {
+		found, recorded, err = find(tx, vector)
+		return err
+	})
+	if mismatch := c.mismatch(recorded, vector, q.Embedding != nil); mismatch != nil {
+		return nil, nil, mismatch // also the cause of err: vectors of different lengths cannot be compared
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return found, degraded, nil
 }
 
 // mismatch compares the model that the database records with the model of the query's vector.

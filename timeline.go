@@ -39,7 +39,8 @@ type TimelineEntry = store.TimelineEntry
 // Timeline returns a user's facts and episodes about a topic, including past ones, with the versions that
 // replaced them; see oxbow.timeline in the SQL interface. It writes nothing. It returns the errors of Recall.
 func (c *Client) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error) {
-	asked := Query{UserID: q.UserID, Text: q.Topic, Limit: q.Limit, Types: q.Types, Embedding: q.Embedding}
+	asked := Query{UserID: q.UserID, Text: q.Topic, Limit: q.Limit, Types: q.Types, Embedding: q.Embedding,
+		WordsOnly: q.WordsOnly}
 	checked, err := asked.params()
 	if err != nil {
 		if bad, ok := errors.AsType[*InvalidError](err); ok && bad.Field == "text" {
@@ -47,26 +48,12 @@ func (c *Client) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error
 		}
 		return Timeline{}, err
 	}
-	params := store.TimelineParams{UserID: q.UserID, Topic: q.Topic, Embedding: q.Embedding, Types: checked.Types,
-		Limit: checked.Limit}
+	params := store.TimelineParams{UserID: q.UserID, Topic: q.Topic, Types: checked.Types, Limit: checked.Limit}
 	var result Timeline
-	if !q.WordsOnly && params.Embedding == nil {
-		params.Embedding, err = c.embed(ctx, q.Topic)
-		if ctx.Err() != nil {
-			return Timeline{}, ctx.Err()
-		}
-		result.Degraded = err
-	}
-	var recorded store.EmbeddingModel
-	err = c.on(ctx, q.UserID, func(db pgx.Tx) (err error) {
-		result.Entries, recorded, err = store.Timeline(ctx, db, params)
-		return err
-	})
-	if mismatch := c.mismatch(recorded, params.Embedding, q.Embedding != nil); mismatch != nil {
-		return Timeline{}, mismatch // also the cause of err
-	}
-	if err != nil {
-		return Timeline{}, err
-	}
-	return result, nil
+	result.Entries, result.Degraded, err = search(ctx, c, asked,
+		func(tx pgx.Tx, vector []float32) ([]TimelineEntry, EmbeddingModel, error) {
+			params.Embedding = vector
+			return store.Timeline(ctx, tx, params)
+		})
+	return result, err
 }
