@@ -144,10 +144,10 @@ func TestContextRefuses(t *testing.T) {
 		"user_id":    {},
 		"max_tokens": {UserID: "ann", MaxTokens: -1},
 		"max_tokens must be between 1 and 1000000": {UserID: "ann", MaxTokens: 1_000_001},
-		"types":                   {UserID: "ann", Types: []oxbow.MemoryType{"insight"}},
-		"text must be valid":      {UserID: "ann", Text: "\xff"},
-		"embedding must have":     {UserID: "ann", Embedding: []float32{1, 2}},
-		"must have finite number": {UserID: "ann", Embedding: []float32{float32(math.NaN())}},
+		"types":                            {UserID: "ann", Types: []oxbow.MemoryType{"insight"}},
+		"text must be valid":               {UserID: "ann", Text: "\xff"},
+		"embedding must have":              {UserID: "ann", Embedding: []float32{1, 2}},
+		"must contain only finite numbers": {UserID: "ann", Embedding: []float32{float32(math.NaN())}},
 	} {
 		_, err := b.client.Context(t.Context(), q)
 		var invalid *oxbow.InvalidError
