@@ -11,7 +11,15 @@ import (
 //go:embed *.txt
 var files embed.FS
 
+// Names has the list of surnames alone.
+//
+//go:embed surnames.txt
+var Names embed.FS
+
 var grammar = pattern.New(files)
 
 // Read takes a text apart.
 func Read(text string) *pattern.Text { return grammar.Read(text) }
+
+// Lists returns the lists as the files have them.
+func Lists() *pattern.Lists { return grammar.Lists() }

@@ -2,16 +2,14 @@
 package lexis
 
 import (
-	"embed"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 )
 
-//go:embed names.txt
-var nameFiles embed.FS
-
 // Surnames are the characters that Chinese names of persons begin with.
-var Surnames = Must(nameFiles).Runes("surnames.zh")
+var Surnames = Must(language.Names).Runes("surnames.zh")
 
 // Set is a list of words, with spaces between them.
 func Set(list string) map[string]bool {

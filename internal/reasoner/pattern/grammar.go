@@ -22,7 +22,7 @@ const (
 )
 
 // bits is a set of lists.
-type bits [8]uint64
+type bits [16]uint64
 
 func (b *bits) set(i int)      { b[i/64] |= 1 << (i % 64) }
 func (b *bits) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
@@ -294,13 +294,8 @@ func first(elements []element) (ids map[id]bool, open, empty bool) {
 	return ids, open, true
 }
 
-// Names returns the names of the lists that begin with a prefix, sorted.
-func (g *Grammar) Names(prefix string) (all []string) {
+// Lists returns the lists as the files have them.
+func (g *Grammar) Lists() *Lists {
 	g.load()
-	for _, name := range g.lists.Names() {
-		if strings.HasPrefix(name, prefix) {
-			all = append(all, name)
-		}
-	}
-	return all
+	return g.lists
 }

@@ -113,6 +113,9 @@ func (l *Lists) List(name string) []string {
 	return all
 }
 
+// Value returns the value of a list, which stands beside its name.
+func (l *Lists) Value(name string) string { return l.get(name).value }
+
 // Runes returns the entries of a list, joined: characters.
 func (l *Lists) Runes(name string) string { return strings.Join(l.List(name), "") }
 

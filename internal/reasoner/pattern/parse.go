@@ -182,7 +182,7 @@ func (g *Grammar) parseField(f string) (element, error) {
 	}
 	e := element{min: 1, max: 1}
 	if last := len(f) - 1; last > 0 {
-		repeatable := f[0] == '@' || f[:last] == "." || f[:last] == "Aa"
+		repeatable := f[0] == '@' && f[last-1] != '.' || f[:last] == "." || f[:last] == "Aa"
 		switch {
 		case f[last] == '?':
 			e.min, f = 0, f[:last]
@@ -244,6 +244,9 @@ func (g *Grammar) literal(text string) (element, bool, error) {
 // alternatives returns the list of "a|b|@list"; the list itself where it is the only one.
 func (g *Grammar) alternatives(text string) (*section, error) {
 	if name, ok := strings.CutPrefix(text, "@"); ok && !strings.Contains(text, "|") {
+		if strings.HasSuffix(name, ".*") {
+			return g.family(name[:len(name)-1])
+		}
 		if mistakes := g.compileList(name); len(mistakes) > 0 {
 			return nil, mistakes[0]
 		}
@@ -261,6 +264,24 @@ func (g *Grammar) alternatives(text string) (*section, error) {
 		}
 		if err == nil {
 			err = g.add(s, []element{e}, "")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// family returns a list with the entries of all lists whose names begin with a prefix.
+func (g *Grammar) family(prefix string) (*section, error) {
+	s := g.newSection("")
+	for _, name := range g.lists.Names() {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		list, err := g.alternatives("@" + name)
+		if err == nil {
+			err = g.add(s, []element{{kind: words, min: 1, max: 1, list: list}}, "")
 		}
 		if err != nil {
 			return nil, err

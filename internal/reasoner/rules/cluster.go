@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
 // maxPreferences and maxCores are how many traits may be made of others.
@@ -18,7 +20,7 @@ const (
 
 // clusters proposes preferences of behaviors in one group, and traits of subtype core of preferences in one dimension.
 // Confidence is looked at only to spare proposals that the rules would refuse.
-func (r *Reasoner) clusters(traits held, room *room) []reasoner.Cluster {
+func clusters(traits held, room *room) []reasoner.Cluster {
 	members, preferences := map[string][]uuid.UUID{}, map[string][]uuid.UUID{}
 	var groups, dimensions []string
 	made := map[string]bool{}
@@ -30,12 +32,12 @@ func (r *Reasoner) clusters(traits held, room *room) []reasoner.Cluster {
 		if !t.Stage.Visible() {
 			continue
 		}
-		if hasHan(t.Content) {
+		if pattern.HasHan(t.Content) {
 			zh++
 		}
 		switch t.Subtype {
 		case lifecycle.Behavior:
-			g := r.groupOf(t, traits)
+			g := groupOf(t, traits)
 			if g != "" && t.Confidence >= 0.5 && t.Parent == uuid.Nil {
 				if members[g] == nil {
 					groups = append(groups, g)
@@ -46,7 +48,7 @@ func (r *Reasoner) clusters(traits held, room *room) []reasoner.Cluster {
 			nPreferences++
 			if id, ok := strings.CutPrefix(t.Key, "group:"); ok && t.Confidence >= 0.6 && t.Parent == uuid.Nil {
 				id, name, _ := strings.Cut(id, "@")
-				d := r.v.groups[id].dimension
+				d := words().groups[id].group
 				if name != "" {
 					d += "@" + name
 				}
@@ -70,7 +72,7 @@ func (r *Reasoner) clusters(traits held, room *room) []reasoner.Cluster {
 		}
 		nPreferences++
 		all = append(all, reasoner.Cluster{Key: key, Subtype: lifecycle.Preference,
-			Content: named(name, chinese, r.v.groups[id].zh, r.v.groups[id].en), Members: members[g]})
+			Content: of(name, words().groups[id].say(chinese), chinese), Members: members[g]})
 	}
 	for _, d := range dimensions {
 		key := "dimension:" + d
@@ -80,48 +82,24 @@ func (r *Reasoner) clusters(traits held, room *room) []reasoner.Cluster {
 		}
 		nCores++
 		all = append(all, reasoner.Cluster{Key: key, Subtype: lifecycle.CoreTrait,
-			Content: named(name, chinese, r.v.dimensions[id][0], r.v.dimensions[id][1]), Members: preferences[d]})
+			Content: of(name, words().dimensions[id].say(chinese), chinese), Members: preferences[d]})
 	}
 	return all
 }
 
-func named(name string, chinese bool, zh, en string) string {
-	switch {
-	case chinese:
-		return name + zh
-	case name == "":
-		return en
-	}
-	return title(name) + " " + strings.ToLower(en[:1]) + en[1:]
-}
-
 // groupOf returns the group that a behavior belongs to, with the person's name in a record of a dialogue; "" if none.
-func (r *Reasoner) groupOf(t *reasoner.Trait, traits held) string {
+func groupOf(t *reasoner.Trait, traits held) string {
 	head, id, _ := strings.Cut(t.Key, ":")
 	id, name, _ := strings.Cut(id, "@")
-	g := ""
-	switch {
-	case head == kindNames[doing] && r.v.activities[id] != nil:
-		g = r.v.activities[id].group
-	case head == kindNames[eating]:
-		g = r.foodGroup(id)
-	default:
-		g = traits.signs[t.ID].group
+	g := traits.signs[t.ID].group
+	switch head {
+	case kindNames[doing]:
+		g = cmp.Or(words().byID[id].group, g)
+	case kindNames[eating]:
+		g = foodOf(id).group
 	}
 	if g != "" && name != "" {
 		g += "@" + name
 	}
 	return g
-}
-
-func (r *Reasoner) foodGroup(name string) string {
-	if d, ok := r.v.dishAt(name); ok {
-		return d.group
-	}
-	if all := tokens(name, nil); len(all) > 0 {
-		if p, ok := r.v.phraseAt(all); ok {
-			return p.food
-		}
-	}
-	return ""
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDishAt(t *testing.T) {
+func TestDishes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"螺蛳粉真香": "螺蛳粉", "重庆小面": "重庆小面", "羊肉泡馍馆": "羊肉泡馍", "酸菜炖粉条": "酸菜炖粉条", "锅包肉": "锅包肉",
@@ -16,20 +16,23 @@ func TestDishAt(t *testing.T) {
 		"清蒸鲈鱼": "清蒸鲈鱼", "手冲咖啡馆": "手冲咖啡", "时令蔬菜": "时令蔬菜", "蒜蓉小龙虾": "蒜蓉小龙虾", "杨枝甘露": "杨枝甘露",
 		"玉米排骨汤": "玉米排骨汤", "牛肉": "", "米饭": "", "热汤": "", "水果": "",
 	} {
-		d, ok := words().dishAt(text)
-		require.True(t, ok, text)
-		require.Equal(t, want, d.name, text)
+		require.Equal(t, want, firstDish(text).id, text)
 	}
 	for _, text := range []string{"红包", "面料", "面积很大", "包装", "菜单", "酒店", "串门", "橘子洲", "小面积", "手工面料", "运动", "新鲜菜单", "茶具", "", "面试"} {
-		d, ok := words().dishAt(text)
-		require.False(t, ok && d.name != "", "%s: %+v", text, d)
+		require.Empty(t, firstDish(text).id, text)
 	}
-	d, _ := words().dishAt("提拉米苏蛋糕")
-	require.Equal(t, []string{"提拉米苏", "提拉米苏蛋糕"}, []string{d.name, d.wording})
-	d, _ = words().dishAt("红烧肉咖啡")
-	require.Empty(t, d.wording, "two dishes")
-	d, _ = words().dishAt("日式拉面")
-	require.Equal(t, regional, d.rank)
-	d, _ = words().dishAt("馒头")
-	require.Equal(t, everyday, d.rank)
+	require.Equal(t, regional, firstDish("日式拉面").rank)
+	require.Equal(t, everyday, firstDish("馒头").rank)
+	require.Equal(t, finding{kind: eating, id: "taco", surface: "tacos", group: "noodles"}, firstDish("tacos"))
+}
+
+// firstDish returns the first dish that a text names.
+func firstDish(text string) finding {
+	f := finder{recorded: true}
+	for _, n := range f.read(sentences(text)) {
+		if n.kind == eating {
+			return n
+		}
+	}
+	return finding{}
 }

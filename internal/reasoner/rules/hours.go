@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
 // Hours that say something of a person. A memory at midnight sharp mostly has a date alone.
@@ -40,7 +41,7 @@ func hoursOf(memories []reasoner.Memory, heard []said) (all []active) {
 	people := map[string]*person{}
 	var order []string
 	for i, m := range memories {
-		if heard[i].voice != own || m.Time.Hour() == 0 && m.Time.Minute() == 0 && m.Time.Second() == 0 {
+		if heard[i].other || m.Time.Hour() == 0 && m.Time.Minute() == 0 && m.Time.Second() == 0 {
 			continue
 		}
 		p := people[heard[i].name]
@@ -50,7 +51,7 @@ func hoursOf(memories []reasoner.Memory, heard []said) (all []active) {
 			order = append(order, heard[i].name)
 		}
 		p.n++
-		if hasHan(m.Content) {
+		if pattern.HasHan(m.Content) {
 			p.zh++
 		}
 		d := dayOf(hours, m.Time)

@@ -2,10 +2,12 @@ package rules
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
 // Review decides by what the contradicting memories say, when, and in which contexts. The only error is that of ctx.
@@ -15,11 +17,11 @@ import (
 //   - Where the latest word is that it is over, said outright and after everything that speaks for it, it dissolves.
 //   - Where memories went on to speak for it afterwards, it stays.
 //   - Otherwise it is worded more cautiously, unless the user worded it.
-func (r *Reasoner) Review(ctx context.Context, c reasoner.Case) (reasoner.Verdict, error) {
+func (*Reasoner) Review(ctx context.Context, c reasoner.Case) (reasoner.Verdict, error) {
 	if err := ctx.Err(); err != nil {
 		return reasoner.Verdict{}, err
 	}
-	zh := hasHan(c.Trait.Content)
+	zh := pattern.HasHan(c.Trait.Content)
 	if len(c.Contradicting) == 0 {
 		return reasoner.Verdict{Action: reasoner.Keep, Reason: pick(zh, "没有反证", "nothing contradicts it")}, nil
 	}
@@ -33,7 +35,7 @@ func (r *Reasoner) Review(ctx context.Context, c reasoner.Case) (reasoner.Verdic
 		}, nil
 	}
 	switch {
-	case lastAgainst.After(lastFor) && r.outright(c):
+	case lastAgainst.After(lastFor) && outright(c):
 		return reasoner.Verdict{Action: reasoner.Dissolve, Reason: pick(zh, "用户最近明确说不再如此", "the user said last that it is so no longer")}, nil
 	case lastFor.After(lastAgainst) || c.Trait.Edited:
 		return reasoner.Verdict{Action: reasoner.Keep, Reason: pick(zh, "之后仍有支持的记忆", "memories went on to speak for it")}, nil
@@ -101,22 +103,15 @@ func apart(a, b map[string]int) (string, string, bool) {
 }
 
 // outright tells whether the latest contradicting memory denies what the trait says.
-func (r *Reasoner) outright(c reasoner.Case) bool {
+func outright(c reasoner.Case) bool {
 	last := c.Contradicting[0]
 	for _, e := range c.Contradicting {
 		if e.Time.After(last.Time) {
 			last = e
 		}
 	}
-	f := finder{v: r.v}
-	f.voice = own
-	f.read(last.Content)
-	for _, n := range f.found {
-		if n.polarity == con {
-			return true
-		}
-	}
-	return false
+	var f finder
+	return slices.ContainsFunc(f.read(sentences(last.Content)), func(n finding) bool { return n.polarity == con })
 }
 
 // cautious words a trait as something that is so at times.

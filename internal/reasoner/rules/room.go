@@ -34,7 +34,7 @@ type room struct {
 	growth     float64 // how much more the last trait of a kind needs than the first: 1 is twice as much
 }
 
-func (r *Reasoner) newRoom(b reasoner.Batch) *room {
+func newRoom(b reasoner.Batch) *room {
 	room := &room{visible: b.Visible}
 	count := 0
 	for i := range b.Traits {
@@ -49,7 +49,7 @@ func (r *Reasoner) newRoom(b reasoner.Batch) *room {
 		for k, name := range kindNames {
 			if id, ok := strings.CutPrefix(t.Key, name+":"); ok {
 				room.ofKind[k]++
-				if r.everyday(kind(k), id) {
+				if isEveryday(kind(k), id) {
 					room.ofEveryday[k]++
 				}
 			}
@@ -64,22 +64,9 @@ func (r *Reasoner) newRoom(b reasoner.Batch) *room {
 	return room
 }
 
-func (r *Reasoner) everyday(k kind, id string) bool {
+func isEveryday(k kind, id string) bool {
 	id, _, _ = strings.Cut(id, "@")
-	switch k {
-	case doing:
-		a := r.v.activities[id]
-		return a != nil && a.everyday
-	case eating:
-		if d, ok := r.v.dishAt(id); ok {
-			return d.rank == everyday
-		}
-		if all := tokens(id, nil); len(all) > 0 {
-			p, _ := r.v.phraseAt(all)
-			return p.common
-		}
-	}
-	return false
+	return k == doing && words().byID[id].everyday || k == eating && foodOf(id).rank == everyday
 }
 
 // need is on how many days a pattern has to show to be a trait.

@@ -1,12 +1,15 @@
-// Package rules is the reasoner that needs no model and no network: deterministic rules for English
-// and Chinese. It sees what recurs (activities, food, places, people, hours), what the user says
-// they are or like, and what they say is over. docs/reasoner-rules.md tells what it cannot see.
+// Package rules is the reasoner that needs no model and no network: deterministic rules for English and Chinese. It sees
+// activities, food, places, people and hours that recur, what users say they are or like, and what they say is over.
+// docs/reasoner-rules.md says what it cannot see.
+//
+// Words and patterns are data in internal/reasoner/language; read.go gives them a meaning.
 package rules
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,16 +18,14 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 )
 
 // Reasoner is the reasoner of rules. It has no state: the same batch gives the same proposals.
-type Reasoner struct {
-	v *vocabulary
-}
+type Reasoner struct{}
 
 // New returns the reasoner of rules.
-func New() *Reasoner { return &Reasoner{v: words()} }
+func New() *Reasoner { return &Reasoner{} }
 
 // Name returns "rules-v1".
 func (*Reasoner) Name() string { return "rules-v1" }
@@ -47,11 +48,10 @@ type sign struct {
 // signs returns the patterns of a batch in the order in which they first show; those of hours come
 // last, and only where the user's time zone is known. With meaning, memories that name none take
 // part in those of memories that mean nearly the same; that adds evidence and no pattern.
-func (r *Reasoner) signs(memories []reasoner.Memory, zoneKnown, meaning bool) []*sign {
+func signs(memories []reasoner.Memory, zoneKnown, meaning bool) []*sign {
 	byKey := map[string]*sign{}
 	var all []*sign
 	heard := listen(memories)
-	current, inContext := -1, ""
 	note := func(i int, name string, n finding) {
 		m := memories[i]
 		key := keyOf(n, name)
@@ -63,10 +63,7 @@ func (r *Reasoner) signs(memories []reasoner.Memory, zoneKnown, meaning bool) []
 		}
 		support := reasoner.Support{Memory: m.ID, Stated: n.stated, Context: m.Context}
 		if support.Context == "" {
-			if current != i {
-				current, inContext = i, contextOf(m.Content)
-			}
-			support.Context = inContext
+			support.Context = heard[i].contextOf()
 		}
 		if n.polarity == con {
 			s.con = append(s.con, support)
@@ -76,26 +73,22 @@ func (r *Reasoner) signs(memories []reasoner.Memory, zoneKnown, meaning bool) []
 		s.at, s.sessions, s.arousal = append(s.at, m.Time), append(s.sessions, m.Session), s.arousal+m.Arousal
 		s.surfaces[n.surface]++
 	}
-	f := finder{v: r.v, named: slices.ContainsFunc(heard, said.inFirstPerson)}
+	f := finder{named: slices.ContainsFunc(heard, said.inFirstPerson)}
 	shown := make([][]finding, len(memories)) // what each shows of activities and tastes
 	var open, named []int
 	for i := range memories {
 		h := heard[i]
-		f.voice, f.found = h.voice, f.found[:0]
-		if h.voice != other {
-			f.read(h.text)
-		}
-		for _, n := range f.found {
+		for _, n := range f.read(h.sentences) {
 			note(i, h.name, n)
 			if n.kind == doing || n.kind == eating {
 				shown[i] = append(shown[i], n)
 			}
 		}
 		switch {
-		case !meaning || h.voice == other || len(memories[i].Vector) == 0:
+		case !meaning || h.other || len(memories[i].Vector) == 0:
 		case len(shown[i]) > 0:
 			named = append(named, i)
-		case h.voice == own && len(h.text) >= minMeaning:
+		case len(memories[i].Content) >= minMeaning:
 			open = append(open, i)
 		}
 	}
@@ -136,8 +129,8 @@ func keyOf(n finding, name string) string {
 }
 
 // Keys returns the keys of the patterns in memories, in the order in which they first show.
-func (r *Reasoner) Keys(memories []reasoner.Memory) []string {
-	all := r.signs(memories, true, false)
+func (*Reasoner) Keys(memories []reasoner.Memory) []string {
+	all := signs(memories, true, false)
 	keys := make([]string, len(all))
 	for i, s := range all {
 		keys[i] = s.key
@@ -146,13 +139,13 @@ func (r *Reasoner) Keys(memories []reasoner.Memory) []string {
 }
 
 // Reflect proposes patterns, reinforcements, contradictions and clusters. The only error is that of ctx.
-func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Proposals, error) {
+func (*Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Proposals, error) {
 	if err := ctx.Err(); err != nil {
 		return reasoner.Proposals{}, err
 	}
 	var p reasoner.Proposals
-	traits := r.index(b.Traits)
-	room := r.newRoom(b)
+	traits := index(b.Traits)
+	room := newRoom(b)
 	clues := map[string]reasoner.Clue{}
 	for _, c := range b.Clues {
 		clues[c.Key] = c
@@ -160,7 +153,7 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 	var fresh []*candidate
 	// of a person: on which they did something, ever and in this batch
 	days, hereDays := map[string]int{}, map[string]int{}
-	for _, s := range r.signs(b.Memories, b.ZoneKnown, true) {
+	for _, s := range signs(b.Memories, b.ZoneKnown, true) {
 		if s.kind == hours && s.finding.id == anyHour {
 			known := newTally(hours, clues[s.key].Against, clues[s.key].SkippedAgainst)
 			more := known.unseen(s)
@@ -187,7 +180,7 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 				p.Contradictions = append(p.Contradictions, against)
 			}
 			continue
-		case t.Edited && !r.stillSays(t, s):
+		case t.Edited && !stillSays(t, s):
 			p.Dropped = append(p.Dropped, unsaid(t, s))
 			continue
 		case s.kind == hours && 2*len(s.pro) < hereDays[s.name]:
@@ -199,42 +192,27 @@ func (r *Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Prop
 			p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: t.ID, Evidence: s.con, Reason: denied(s)})
 		}
 	}
-	p.Patterns = r.choose(fresh, room, traits)
-	p.Clusters = r.clusters(traits, room)
+	p.Patterns = choose(fresh, room, traits)
+	p.Clusters = clusters(traits, room)
 	return p, nil
 }
 
-// Words by which a person takes back or narrows what a trait said.
-var (
-	narrowsEn = lists.List("narrows.en")
-	narrowsZh = lists.List("narrows.zh")
-)
-
-// stillSays tells whether a trait that the user worded says what a pattern shows, and neither
-// denies nor narrows it: what these rules cannot read out of the user's own words is no evidence
-// for or against them.
-func (r *Reasoner) stillSays(t *reasoner.Trait, s *sign) bool {
+// stillSays reports whether a trait that the user worded says what a pattern shows, and neither denies nor narrows it.
+// What these rules cannot read out of the user's own words is no evidence for or against them.
+func stillSays(t *reasoner.Trait, s *sign) bool {
 	text := strings.ToLower(t.Content)
 	if s.finding.say != "" && text == strings.ToLower(s.finding.say) {
 		return true
 	}
-	words := joined(tokens(text, nil))
-	if hasWords(words, narrowsEn) || hasWords(words, conEn) || lexis.ContainsAny(text, narrowsZh) {
+	if language.Read(text).Has("trait.narrows") {
 		return false
 	}
-	names := []string{s.finding.id, s.finding.say}
-	if a := r.v.activities[s.finding.id]; s.kind == doing && a != nil {
-		names = append(names, a.zh, a.en)
-	}
-	for surface := range s.surfaces {
-		names = append(names, surface)
-	}
-	if slices.ContainsFunc(names, func(name string) bool { return name != "" && strings.Contains(text, strings.ToLower(name)) }) {
+	names := slices.AppendSeq([]string{s.finding.id}, maps.Keys(s.surfaces))
+	if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(text, strings.ToLower(name)) }) {
 		return true
 	}
-	f := finder{v: r.v, voice: recorded}
-	f.read(t.Content)
-	return slices.ContainsFunc(f.found, func(n finding) bool { return keyOf(n, s.name) == s.key && n.polarity == pro })
+	f := finder{recorded: true}
+	return slices.ContainsFunc(f.read(sentences(t.Content)), func(n finding) bool { return keyOf(n, s.name) == s.key })
 }
 
 // unsaid is what is not followed because the user worded a trait otherwise.
@@ -268,9 +246,9 @@ type held struct {
 }
 
 // index makes the traits findable by key, and those that something else than these rules named by what they say.
-func (r *Reasoner) index(traits []reasoner.Trait) held {
+func index(traits []reasoner.Trait) held {
 	h := held{byKey: map[string]*reasoner.Trait{}, byTerm: map[string]*reasoner.Trait{}, all: traits, signs: map[uuid.UUID]finding{}}
-	f := finder{v: r.v}
+	f := finder{recorded: true}
 	for i := range traits {
 		t := &traits[i]
 		if t.Key != "" && h.byKey[t.Key] == nil {
@@ -279,9 +257,7 @@ func (r *Reasoner) index(traits []reasoner.Trait) held {
 		if ours(t.Key) {
 			continue
 		}
-		f.voice, f.found = recorded, f.found[:0]
-		f.read(t.Content)
-		for _, n := range f.found {
+		for _, n := range f.read(sentences(t.Content)) {
 			if _, ok := h.signs[t.ID]; !ok {
 				h.signs[t.ID] = n
 			}
@@ -316,7 +292,6 @@ type candidate struct {
 	noted     int                // how many memories the clue has
 	daily     []reasoner.Support // the evidence that a clue takes: one memory of each day that it does not have
 	need      float64
-	worded    string // how it was named when it was noted
 	weekdays  [7]int // how many of the days that are known are Sundays, Mondays…
 	zoneKnown bool
 	fresh     bool // no trait of it was ever made, and it was seen lately
@@ -367,7 +342,7 @@ func (t *tally) unseen(s *sign) (evidence []reasoner.Support) {
 
 func newCandidate(s *sign, clue reasoner.Clue) *candidate {
 	known := newTally(s.kind, clue.Seen, clue.Skipped)
-	c := &candidate{sign: s, daily: known.unseen(s), worded: clue.Content, noted: len(clue.Seen)}
+	c := &candidate{sign: s, daily: known.unseen(s), noted: len(clue.Seen)}
 	c.days = known.days + len(c.daily)
 	for i, e := range s.pro {
 		known.memories[e.Memory], known.sessions[s.sessions[i]], known.shown[dayOf(s.kind, s.at[i])] = true, true, true
@@ -394,11 +369,7 @@ func dayOf(k kind, t time.Time) int64 {
 }
 
 // choose says which patterns are strong enough, the strongest first, as long as there is room; the others are noted.
-func (r *Reasoner) choose(fresh []*candidate, room *room, traits held) []reasoner.Pattern {
-	byKey := map[string]*candidate{}
-	for _, c := range fresh {
-		byKey[c.key] = c
-	}
+func choose(fresh []*candidate, room *room, traits held) []reasoner.Pattern {
 	ranked := slices.Clone(fresh)
 	for _, c := range ranked {
 		c.need = room.need(c)
@@ -415,7 +386,7 @@ func (r *Reasoner) choose(fresh []*candidate, room *room, traits held) []reasone
 	}
 	patterns := make([]reasoner.Pattern, 0, len(fresh))
 	for _, c := range fresh {
-		p := reasoner.Pattern{Key: c.key, Content: r.content(c), Context: contextOfAll(c.pro), Evidence: c.pro}
+		p := reasoner.Pattern{Key: c.key, Content: sentence(c.sign) + weekly(c), Context: contextOfAll(c.pro), Evidence: c.pro}
 		if !strong[c] {
 			p.Evidence, p.Tentative = c.daily, !c.begins() || covered(c, fresh, traits)
 			p.Emotional = c.arousal >= moodArousal*float64(len(c.pro))
@@ -426,15 +397,6 @@ func (r *Reasoner) choose(fresh []*candidate, room *room, traits held) []reasone
 		patterns = append(patterns, p)
 	}
 	return patterns
-}
-
-// content is the sentence of a candidate. A longer name of a dish that was noted before is kept.
-func (r *Reasoner) content(c *candidate) string {
-	text := r.sentence(c.sign)
-	if c.kind == eating && c.finding.zh && len(c.worded) > len(text) && strings.HasPrefix(c.worded, text) {
-		return c.worded
-	}
-	return text + weekly(c)
 }
 
 // covered tells whether a longer name says nearly all that a dish's name says: 拉面 where it nearly always is 日式拉面.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
@@ -485,12 +486,12 @@ func TestThereIsAnEnd(t *testing.T) {
 	t.Parallel()
 	r := New()
 	var things []string
-	for _, a := range r.v.activities {
+	for _, a := range words().activities {
 		things = append(things, "今天"+a.zh+"，和小王一起吃了饭")
 	}
-	for form, w := range r.v.foods.forms {
-		if w.role&roleDish != 0 {
-			things = append(things, "中午吃了"+form)
+	for food := range foods() {
+		if pattern.HasHan(food) {
+			things = append(things, "中午吃了"+food)
 		}
 	}
 	slices.Sort(things)

@@ -1,86 +1,78 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
-)
-
-// voice is who speaks in a memory.
-type voice int
-
-const (
-	own      voice = iota // the user, or a record about the user
-	recorded              // a sentence about the user, such as a trait's
-	other                 // somebody else, an assistant, or advertising
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
 // said is a memory with what is known of its speaker.
 type said struct {
-	voice voice
-	name  string // of the speaker, in a record of a dialogue; else ""
-	text  string
+	other     bool   // somebody else, an assistant, or advertising
+	name      string // of the speaker, in a record of a dialogue; else ""
+	sentences []*pattern.Text
+	context   string // the part of life that it belongs to, once it was asked for
 }
 
-// inFirstPerson tells whether somebody writes of themselves as "I".
-func (s said) inFirstPerson() bool {
-	if s.voice != own || s.name != "" {
-		return false
+func (s said) has(list string) bool {
+	return slices.ContainsFunc(s.sentences, func(t *pattern.Text) bool { return t.Has(list) })
+}
+
+// inFirstPerson reports whether somebody writes of themselves as "I".
+func (s said) inFirstPerson() bool { return s.name == "" && s.has("trait.i") }
+
+// contexts are the parts of life, the most telling first.
+var contexts = []string{"work", "learning", "social", "personal", "general"}
+
+// contextOf infers the part of life that a memory belongs to: work before learning before company before home, and
+// general without a word of these.
+func (s *said) contextOf() string {
+	if s.context != "" {
+		return s.context
 	}
-	for _, i := range []string{"I ", "I'", "I’"} {
-		if strings.HasPrefix(s.text, i) || strings.Contains(s.text, " "+i) {
-			return true
+	first := slices.Index(contexts, "general")
+	for _, t := range s.sentences {
+		for m := range t.All("trait.context") {
+			first = min(first, slices.Index(contexts, m.Value))
 		}
 	}
-	return strings.Contains(s.text, "我") || strings.Contains(s.text, " my ") || strings.HasPrefix(s.text, "My ") || strings.HasPrefix(s.text, "We ")
+	s.context = contexts[first]
+	return s.context
 }
 
-var selves = lists.Set("selves")
-
-// listen tells who speaks in each memory. Where nobody speaks but two or more named people in turn,
-// the user keeps the record of a dialogue: then a trait names the person that it is of. Otherwise
-// what a named speaker says is no fact about the user.
+// listen finds who speaks in each memory. Where nobody speaks but two or more named people in turn, the user keeps the
+// record of a dialogue: then a trait names the person that it is of. Otherwise what a named speaker says is no fact about
+// the user.
 func listen(memories []reasoner.Memory) []said {
-	named := map[string]int{}
+	named := map[string]bool{}
+	dialogue := true
 	for _, m := range memories {
-		s := strings.TrimSpace(m.Speaker)
-		if s == "" || selves[strings.ToLower(s)] {
-			named = nil
-			break
-		}
-		named[s]++
+		dialogue = dialogue && !isUser(m.Speaker)
+		named[strings.TrimSpace(m.Speaker)] = true
 	}
+	dialogue = dialogue && len(named) > 1 && len(named) <= 8
 	all := make([]said, len(memories))
 	for i, m := range memories {
-		speaker := strings.TrimSpace(m.Speaker)
+		s := &all[i]
 		switch {
-		case speaker == "" || selves[strings.ToLower(speaker)]:
-			all[i] = source(m.Content)
-		case len(named) > 1 && len(named) <= 8 && !machine(speaker):
-			all[i] = source(m.Content)
-			all[i].name = speaker
+		case isUser(m.Speaker):
+		case dialogue && !language.Read(m.Speaker).Has("trait.machine"):
+			s.name = strings.TrimSpace(m.Speaker)
 		default:
-			all[i] = said{voice: other}
+			s.other = true
+			continue
+		}
+		s.sentences = sentences(m.Content)
+		if s.has("trait.advertising") {
+			s.other, s.sentences = true, nil
 		}
 	}
 	return all
 }
 
-var machines = lists.List("machines")
-
-func machine(speaker string) bool {
-	lower := strings.ToLower(speaker)
-	return lower == "ai" || lexis.ContainsAny(lower, machines)
+func isUser(speaker string) bool {
+	return strings.TrimSpace(speaker) == "" || language.Read(speaker).Has("trait.user")
 }
-
-// source tells the user's own words from advertising.
-func source(text string) said {
-	s := said{voice: own, text: strings.TrimSpace(text)}
-	if lexis.ContainsAny(strings.ToLower(s.text), advertisingEn) {
-		s.voice = other
-	}
-	return s
-}
-
-var advertisingEn = lists.List("advertising.en")

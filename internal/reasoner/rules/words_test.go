@@ -1,41 +1,52 @@
 package rules
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
 )
 
 // Nothing that the vocabulary can say of a person is of a category of which nothing is inferred.
 func TestVocabularyIsNotSensitive(t *testing.T) {
 	t.Parallel()
-	r := New()
-	for id, a := range r.v.activities {
-		for _, text := range []string{"do:" + id, a.zh, a.en} {
-			_, hit := sensitive.Category(text)
-			require.False(t, hit, text)
+	v := words()
+	for _, entries := range []map[string]entry{v.activities, v.selves, v.groups, v.dimensions} {
+		require.NotEmpty(t, entries)
+		for value, e := range entries {
+			for _, text := range []string{e.id, e.zh, e.en} {
+				require.NotEmpty(t, text, value)
+				_, hit := sensitive.Category(text)
+				require.False(t, hit, text)
+			}
 		}
 	}
-	for _, g := range r.v.groups {
-		for _, text := range []string{g.zh, g.en} {
-			_, hit := sensitive.Category(text)
-			require.False(t, hit, text)
-		}
-		require.Contains(t, r.v.dimensions, g.dimension)
+	for _, e := range v.activities {
+		require.Contains(t, v.groups, e.group, e.id)
 	}
-	for _, s := range selves2().said {
-		for _, text := range []string{s.zh, s.en} {
-			_, hit := sensitive.Category(text)
-			require.False(t, hit, text)
+	for _, e := range v.groups {
+		require.Contains(t, v.dimensions, e.group, e.id)
+	}
+	for food, group := range foods() {
+		_, hit := sensitive.Category(food)
+		require.False(t, hit, food)
+		require.Contains(t, v.groups, group, food)
+	}
+}
+
+// foods returns the foods of the lists with their groups.
+func foods() map[string]string {
+	all := map[string]string{}
+	lists := language.Lists()
+	for _, name := range lists.Names() {
+		if group, ok := strings.CutPrefix(name, "food."); ok {
+			for _, food := range lists.List(name) {
+				all[food] = group
+			}
 		}
 	}
-	for form, w := range r.v.foods.forms {
-		if w.role&(roleDish|roleCommon) != 0 {
-			_, hit := sensitive.Category(form)
-			require.False(t, hit, form)
-			require.Contains(t, r.v.groups, w.group, form)
-		}
-	}
+	return all
 }

@@ -1,0 +1,314 @@
+package rules
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
+)
+
+// kind is what a pattern is about.
+type kind int
+
+const (
+	doing  kind = iota // an activity
+	eating             // a taste for food or drink
+	liking             // anything else that the user says they like
+	self               // what the user says they are
+	place
+	person
+	hours // of the day, days of the week
+	kinds
+)
+
+var kindNames = [kinds]string{"do", "food", "like", "self", "place", "person", "time"}
+
+// polarity is what a clause says of something that it names.
+type polarity int
+
+const (
+	pro     polarity = iota // it is so
+	nothing                 // it did not take place, is only a wish, or is of somebody else
+	con                     // it is so no longer, or not at all
+)
+
+// rank is how much a taste or an activity says about a person.
+type rank int
+
+const (
+	telling  rank = iota
+	regional      // a dish named after its origin
+	everyday      // nearly everybody's
+)
+
+// finding is a pattern that a memory shows.
+type finding struct {
+	kind     kind
+	id       string // of the pattern within its kind
+	surface  string // how the memory words it
+	zh       bool
+	polarity polarity
+	stated   bool
+	group    string
+	rank     rank
+	say      string // the sentence, where it does not follow from the rest
+}
+
+// entry is what the value of a list says: an activity, a group, a dimension, or a self-description.
+type entry struct {
+	id, group string // the group of an activity, the dimension of a group
+	everyday  bool   // nearly everybody does it: it has to show more
+	zh, en    string // the sentence
+}
+
+func (e entry) say(zh bool) string { return pick(zh, e.zh, e.en) }
+
+// vocabulary has the entries of the lists of internal/reasoner/language.
+type vocabulary struct {
+	activities, selves map[string]entry // by value
+	groups, dimensions map[string]entry // by id
+	byID               map[string]entry // activities
+}
+
+var words = sync.OnceValue(func() *vocabulary {
+	v := &vocabulary{map[string]entry{}, map[string]entry{}, map[string]entry{}, map[string]entry{}, map[string]entry{}}
+	lists := language.Lists()
+	for _, name := range lists.Names() {
+		value := lists.Value(name)
+		if id, ok := strings.CutPrefix(name, "do."); ok {
+			v.activities[value] = readEntry(id, value)
+			v.byID[id] = v.activities[value]
+		} else if id, ok := strings.CutPrefix(name, "self."); ok {
+			v.selves[value] = readEntry(id, "| "+value)
+		}
+	}
+	for id, value := range lists.Map("group") {
+		v.groups[id] = readEntry(id, value)
+	}
+	for id, value := range lists.Map("dimension") {
+		v.dimensions[id] = readEntry(id, "| "+value)
+	}
+	return v
+})
+
+// readEntry reads "group | Chinese | English".
+func readEntry(id, value string) entry {
+	group, rest, _ := strings.Cut(value, "| ")
+	zh, en, _ := strings.Cut(rest, " | ")
+	group, everyday := strings.CutSuffix(strings.TrimSpace(group), " everyday")
+	return entry{id, group, everyday, zh, en}
+}
+
+// finder collects what one memory shows: each pattern once, a contradiction before everything else.
+type finder struct {
+	recorded bool // a trait's own sentence is read, not the user's words
+	named    bool // the user writes "I": somebody who is named is somebody else
+	t        *pattern.Text
+	found    []finding
+}
+
+// read returns what sentences show.
+func (f *finder) read(sentences []*pattern.Text) []finding {
+	f.found = nil
+	for _, f.t = range sentences {
+		if !f.recorded && (f.t.Has("trait.unsaid") || f.t.Has("trait.not_mine") && !f.t.Has("trait.me")) {
+			continue
+		}
+		for i := 0; i < len(f.t.Tokens); {
+			i += max(1, f.at(i))
+		}
+		if !f.recorded {
+			f.unlisted("trait.liking", "liking", liking)
+			f.unlisted("trait.person", "person", person)
+		}
+		f.unlisted("trait.place", "place", place)
+	}
+	return f.found
+}
+
+// at notes what begins at the i-th token, and returns how many tokens that takes.
+func (f *finder) at(i int) int {
+	taken := f.t.Len("other_meaning", i)
+	if m, ok := f.t.At("do", i); ok && m.End-i > taken {
+		if !f.t.Tokens[i].Han { // a word of Chinese may begin within another
+			taken = m.End - i
+		}
+		a := words().activities[m.Value]
+		n := finding{kind: doing, id: a.id, group: a.group}
+		if a.everyday {
+			n.rank = everyday
+		}
+		f.note(i, m.End, n)
+	}
+	if dishes, n := dishesAt(f.t, i); n > taken {
+		taken = n
+		for _, d := range dishes {
+			f.note(i, i+n, d)
+		}
+	}
+	if m, ok := f.t.At("self", i); ok && !f.recorded {
+		says, ok := f.t.Around("trait.i_am", i, m.End)
+		if ok && !f.t.Has("trait.passing") && !f.is("trait.supposed", i, m.End) {
+			s, zh := words().selves[m.Value], f.t.Han > 0
+			n := finding{kind: self, id: s.id, surface: s.id, zh: zh, say: s.say(zh), stated: says.Value == ""}
+			if !n.stated {
+				n.polarity = con
+			}
+			f.add(n)
+		}
+	}
+	return taken
+}
+
+// dishesAt returns the dish whose name begins at the i-th token, and the food in which the name ends, and how many
+// tokens the name takes. A name may say too little: then nothing is returned.
+func dishesAt(t *pattern.Text, i int) (all []finding, tokens int) {
+	m, ok := t.At("dish", i)
+	if !ok {
+		return nil, 0
+	}
+	name, _ := m.Get("dish")
+	food, _ := m.Get("food")
+	least, _ := strconv.Atoi(m.Value)
+	text := strings.ToLower(t.Slice(name.Start, name.End))
+	if least > 0 && (utf8.RuneCountInString(text) < least || t.Len("dish.ingredient", i) == name.End-i) {
+		return nil, name.End - i
+	}
+	group, common := strings.CutSuffix(food.Value, " everyday")
+	if food.Start > i && (least > 0 || group != "cuisine") {
+		dish := finding{kind: eating, id: singular(text), surface: text, group: group}
+		if slices.ContainsFunc(m.Captures, func(c pattern.Capture) bool { return c.Value == "from" }) {
+			dish.rank = regional
+		}
+		all = append(all, dish)
+	}
+	if least == 0 {
+		base := strings.ToLower(t.Slice(food.Start, food.End))
+		all = append(all, finding{kind: eating, id: singular(base), surface: base, group: group, rank: rankOf(common)})
+	}
+	return all, name.End - i
+}
+
+func rankOf(common bool) rank {
+	if common {
+		return everyday
+	}
+	return telling
+}
+
+// singular returns the name of a food in the singular if that is the name of a food.
+func singular(name string) string {
+	one, ok := strings.CutSuffix(name, "s")
+	if t := language.Read(one); ok && t.Len("food", 0) == len(t.Tokens) {
+		return one
+	}
+	return name
+}
+
+// unlisted notes what no list knows, by the patterns of a list: where people go, with whom, what they say they like.
+func (f *finder) unlisted(list, capture string, k kind) {
+	for m := range f.t.All(list) {
+		c, _ := m.Get(capture)
+		name := f.t.Slice(c.Start, c.End)
+		n := finding{kind: k, id: strings.ToLower(name), surface: name, say: strings.ReplaceAll(m.Value, "%", name)}
+		if f.recorded || f.polarity(c.Start, c.End) == pro {
+			f.note(c.Start, c.End, n)
+		}
+	}
+}
+
+// note adds what the tokens [from, to) show, with what the clause around them says about it.
+func (f *finder) note(from, to int, n finding) {
+	n.zh = f.t.Han > 0
+	n.surface = cmp.Or(n.surface, strings.ToLower(f.t.Slice(from, to)))
+	if !f.recorded {
+		if f.is("trait.theirs", from, to) || f.named && f.is("trait.theirs_by_name", from, to) {
+			return
+		}
+		if n.polarity = f.polarity(from, to); n.polarity == nothing {
+			return
+		}
+		n.stated = n.polarity == pro && f.is("trait.stated", from, to)
+	}
+	f.add(n)
+}
+
+func (f *finder) add(n finding) {
+	for i, old := range f.found {
+		if old.kind == n.kind && old.id == n.id {
+			if old.polarity == pro && n.polarity == con {
+				f.found[i] = n
+			} else if old.polarity == n.polarity {
+				f.found[i].stated = old.stated || n.stated
+				if n.zh && len(n.surface) > len(old.surface) {
+					f.found[i].surface = n.surface
+				}
+			}
+			return
+		}
+	}
+	f.found = append(f.found, n)
+}
+
+func (f *finder) is(list string, from, to int) bool {
+	_, ok := f.t.Around(list, from, to)
+	return ok
+}
+
+// polarity returns what a sentence says about what the tokens [from, to) name.
+func (f *finder) polarity(from, to int) polarity {
+	if f.is("trait.still", from, to) {
+		return pro
+	}
+	if m, ok := f.t.Around("trait.over", from, to); ok {
+		if f.is("trait.supposed", from, to) || m.Value == "" && f.t.Has("trait.passing") {
+			return nothing
+		}
+		return con
+	}
+	if f.is("trait.not_so", from, to) {
+		return nothing
+	}
+	return pro
+}
+
+// maxRead is how much of a memory is read, in bytes: the beginning of a long text says what it is about.
+// longestSentence is after how many bytes a sentence without an end is cut.
+const (
+	maxRead         = 6000
+	longestSentence = 1000
+)
+
+// captions are what stands in square brackets, "[image: …]": nobody said it.
+var captions = regexp.MustCompile(`\[image[^\]]*\]?`)
+
+// sentences takes a text apart.
+func sentences(text string) (all []*pattern.Text) {
+	if len(text) > maxRead {
+		text = strings.ToValidUTF8(text[:maxRead], "")
+	}
+	text = captions.ReplaceAllString(text, "")
+	from := 0
+	for i, r := range text {
+		end := i + utf8.RuneLen(r)
+		switch r {
+		case '。', '！', '？', '；', '\n':
+		case '.', '!', '?', ';':
+			if end < len(text) && text[end] != ' ' {
+				continue
+			}
+		default:
+			if end-from < longestSentence {
+				continue
+			}
+		}
+		all, from = append(all, language.Read(text[from:end])), end
+	}
+	return append(all, language.Read(text[from:]))
+}
