@@ -109,7 +109,7 @@ func (r *reading) stays() bool {
 
 // brief reports whether a statement is a taste or a skill, said in few words.
 func (r *reading) brief() bool {
-	return r.stays() && (len(r.text) <= shortFact || r.han > 0) &&
+	return r.stays() && (len(r.text) <= shortFact || r.Han > 0) &&
 		(r.category == reasoner.StablePreference || r.category == reasoner.Skill)
 }
 

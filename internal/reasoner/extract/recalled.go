@@ -1,12 +1,14 @@
 package extract
 
 import (
+	"maps"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 )
 
 // stem takes the commonest endings off an English word in lower case.
@@ -30,34 +32,21 @@ func stem(w string) string {
 	return w
 }
 
-// pairsZh returns the pairs of neighbouring characters of Chinese that both carry matter.
-func pairsZh(text string) map[string]bool {
-	pairs := map[string]bool{}
-	var before rune
-	from := 0
-	for i, r := range text {
-		if !isHan(r) || stopCharsZh[r] {
-			before = 0
-			continue
-		}
-		if before != 0 {
-			pairs[text[from:i+utf8.RuneLen(r)]] = true
-		}
-		before, from = r, i
-	}
-	return pairs
-}
-
-// matter returns the words of a text that carry any: stems, and pairs of Chinese characters.
+// matter returns the words of a text that carry meaning: stems, and pairs of Chinese characters.
 func matter(text string) map[string]bool {
-	s := read(text)
-	words := map[string]bool{}
-	if s.han > 0 {
-		words = pairsZh(text)
-	}
-	for _, t := range s.tokens {
-		if !stopEn[t.lower] && (len(t.lower) > 2 || t.lower[0] <= '9') {
-			words[stem(t.lower)] = true
+	t := language.Read(text)
+	words, before := map[string]bool{}, -1
+	for i := range t.Tokens {
+		k := &t.Tokens[i]
+		carries := !k.Mark && t.Len("stop", i) == 0
+		switch {
+		case carries && k.Han && before == i-1 && before >= 0:
+			words[t.Slice(before, i+1)] = true
+		case carries && !k.Han && (len(k.Lower) > 2 || k.Lower[0] <= '9'):
+			words[stem(k.Lower)] = true
+		}
+		if carries && k.Han {
+			before = i
 		}
 	}
 	return words
@@ -84,76 +73,60 @@ func readHeld(held []reasoner.Held) *recall {
 	return r
 }
 
-// repeat tells whether a text says nearly word for word what was recalled.
+// repeat reports whether a text says nearly word for word what was recalled.
 func (r *recall) repeat(text string) bool {
 	if len(r.held) == 0 {
 		return false
 	}
 	s := senseOf(text)
-	if len(s.words) == 0 {
-		return false
-	}
-	for i := range r.sense {
-		held := &r.sense[i]
-		if held.negated != s.negated || held.over != s.over {
-			continue
+	return slices.ContainsFunc(r.sense, func(h sense) bool {
+		if h.negated != s.negated || h.over != s.over || len(s.words) == 0 {
+			return false
 		}
-		there := map[string]bool{}
-		for _, w := range held.words {
+		there, same := map[string]bool{}, 0
+		for _, w := range h.words {
 			there[w] = true
 		}
-		same, all := 0, true
 		for _, w := range s.words {
 			if there[w] {
 				same++
-			} else {
-				all = false
 			}
 		}
-		if all && 5*same >= 4*len(there) || len(s.words) >= 10 && 10*same >= 9*len(s.words) && 5*same >= 4*len(there) && !s.differs(held) {
-			return true
-		}
-	}
-	return false
+		most := 5*same >= 4*len(there)
+		return most && (same == len(s.words) || len(s.words) >= 10 && 10*same >= 9*len(s.words) && !s.differs(&h))
+	})
 }
 
-// used returns the recalled memories that a new reply of the assistant really used: it has words of
-// theirs that nobody had said in the conversation before, and that few of the others have.
-func (r *recall) used(c reasoner.Conversation) []uuid.UUID {
+// used returns the recalled memories that a new reply of the assistant really used: it has words of theirs that nobody
+// had said in the conversation before, and that few of the others have.
+func (r *recall) used(c reasoner.Conversation) (ids []uuid.UUID) {
 	if len(r.held) == 0 {
 		return nil
 	}
 	said := map[string]bool{}
-	seen := make([]bool, len(r.held))
-	var ids []uuid.UUID
 	for i := range c.Messages {
 		m := &c.Messages[i]
 		words := matter(cutAt(m.Content, maxRead))
-		if m.Role == "assistant" && m.New {
-			for j, held := range r.matter {
-				if seen[j] {
+		for j, held := range r.matter {
+			if m.Role != "assistant" || !m.New || slices.Contains(ids, r.held[j].ID) {
+				continue
+			}
+			hits, distinctive := 0, 0
+			for w := range held {
+				if r.spread[w] > max(1, len(r.held)/3) || said[w] {
 					continue
 				}
-				hits, distinctive := 0, 0
-				for w := range held {
-					if r.spread[w] > max(1, len(r.held)/3) || said[w] {
-						continue
-					}
-					distinctive++
-					if words[w] {
-						hits++
-					}
+				distinctive++
+				if words[w] {
+					hits++
 				}
-				if hits >= 2 && 3*hits >= distinctive || hits == 1 && distinctive <= 2 {
-					seen[j] = true
-					ids = append(ids, r.held[j].ID)
-				}
+			}
+			if hits >= 2 && 3*hits >= distinctive || hits == 1 && distinctive <= 2 {
+				ids = append(ids, r.held[j].ID)
 			}
 		}
 		if m.Role != "system" && m.Role != "tool" {
-			for w := range words {
-				said[w] = true
-			}
+			maps.Copy(said, words)
 		}
 	}
 	return ids

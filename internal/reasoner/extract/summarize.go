@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -12,25 +13,30 @@ import (
 var _ reasoner.Summarizer = (*Extractor)(nil)
 
 const (
-	// maxPoint is how long a sentence of a summary may be, in bytes.
-	maxPoint = 240
-	// earlierShare is how much of a summary what was said before may take where what is new needs the rest.
-	earlierShare = 2.0 / 3
+	maxPoint     = 240     // the length of a sentence of a summary, in bytes
+	maxLines     = 10      // nobody reads who said what among more
+	maxWho       = 60      // the length of a name, in bytes
+	earlierShare = 2.0 / 3 // the share of a summary that the earlier one may take if what is new needs the rest
 )
 
-// point is a sentence that a summary could have.
-type point struct {
+// line is who said or asked something.
+type line struct {
 	who   string // a name; "" for the user
-	text  string
-	asked bool // a question or a request, and no statement
-	plain bool // of a summary that somebody else worded
-	score float64
-	han   bool
+	asked bool   // a question or a request, and no statement
+	plain bool   // of a summary that somebody else worded
 }
 
-// Summarize returns the sentences that say most, as they were said: what the summary so far has,
-// and what is new, a line for each who said or asked something. What an assistant, the system or a
-// tool said is left out. The only error is that of ctx.
+// point is a sentence that a summary may have.
+type point struct {
+	line
+	text    string
+	score   float64
+	chinese bool
+}
+
+// Summarize returns the sentences that say most, as they were said: those of the summary so far, and new ones, a line
+// for each who said or asked something. It leaves out what an assistant, the system or a tool said. The only error is
+// that of ctx.
 func (*Extractor) Summarize(ctx context.Context, told reasoner.Told) (string, error) {
 	t := talkOf(told.Messages)
 	before := pointsBefore(told.Before, t)
@@ -43,16 +49,12 @@ func (*Extractor) Summarize(ctx context.Context, told reasoner.Told) (string, er
 			fresh = append(fresh, pointsOf(m, t)...)
 		}
 	}
-	kept := choose(before, fresh)
-	if len(kept) == 0 {
-		return "", nil
-	}
-	return tell(kept, told.Language), nil
+	return tell(choose(before, fresh), told.Language), nil
 }
 
 // pointsOf returns the sentences of a message that say something; none of one that is an instruction to a model.
 func pointsOf(m *reasoner.Message, t *talk) (points []point) {
-	who := strings.Join(strings.Fields(cutAt(speakerOf(m), 60)), " ")
+	who := strings.Join(strings.Fields(cutAt(speakerOf(m), maxWho)), " ")
 	sentences, _ := split(m.Content)
 	for _, s := range sentences {
 		if s.instructs() {
@@ -74,65 +76,57 @@ func pointOf(s sentence, t *talk) (p point, ok bool) {
 	case r.kind == filler:
 		return p, false
 	case r.kind == question || r.kind == order || !r.anchored && s.Len("asks", 0) > 0:
-		p = point{text: s.text, asked: true, score: 0.1 + min(matter, 20)/200}
-		ok = matter >= 2
+		p, ok = point{text: s.text, score: 0.1 + min(matter, 20)/200}, matter >= 2
+		p.asked = true
 	case r.anchored:
 		p, ok = point{text: r.whole(), score: 0.5 + r.importance/2}, true
 	default:
-		p = point{text: r.whole(), score: 0.3 + min(r.weight, 10)/50}
-		ok = r.weight >= thin
+		p, ok = point{text: r.whole(), score: 0.3 + min(r.weight, 10)/50}, r.weight >= thin
 	}
-	p.han = s.chinese()
 	if len(p.text) > maxPoint {
 		p.text = cutAt(p.text, maxPoint-len("…")) + "…"
 	}
-	p.text = ended(strings.TrimSpace(p.text), p.han, p.asked && r.kind != order)
+	p.chinese = s.chinese()
+	p.text = ended(strings.TrimSpace(p.text), p.chinese, p.asked && r.kind != order)
 	return p, ok
 }
 
-// ended gives a sentence a mark where it has none, so that it can be told from the next.
+// ended gives a sentence a mark if it has none.
 func ended(text string, chinese, question bool) string {
 	if strings.ContainsRune(".!?。！？；…"+closers, lastRune(text)) {
 		return text
 	}
-	text = strings.TrimRight(text, ",;:，；： ")
-	switch {
-	case chinese && question:
-		return text + "？"
-	case chinese:
-		return text + "。"
-	case question:
-		return text + "?"
-	}
-	return text + "."
+	mark := map[[2]bool]string{{true, true}: "？", {true, false}: "。", {false, true}: "?", {false, false}: "."}
+	return strings.TrimRight(text, ",;:，；： ") + mark[[2]bool{chinese, question}]
 }
 
-// verbs are what stands between who said something and what it was.
+// verbs stand between who said something and what it was.
 var verbs = []struct {
-	text  string
-	asked bool
-}{{" said: ", false}, {" asked: ", true}, {"说：", false}, {"问：", true}}
+	text           string
+	asked, chinese bool
+}{{" said: ", false, false}, {" asked: ", true, false}, {"说：", false, true}, {"问：", true, true}}
 
 // pointsBefore takes a summary apart again. Lines of another form are sentences that somebody else worded.
 func pointsBefore(summary string, t *talk) (points []point) {
-	for line := range strings.Lines(summary) {
-		line = strings.TrimSpace(line)
-		who, rest, asked, plain := "", line, false, true
+	for text := range strings.Lines(summary) {
+		text = strings.TrimSpace(text)
+		l := line{plain: true}
 		for _, v := range verbs {
-			if name, said, ok := strings.Cut(line, v.text); ok && plain && len(name) <= 60 && !strings.ContainsAny(name, ".!?。！？") {
-				who, rest, asked, plain = name, said, v.asked, false
+			who, said, ok := strings.Cut(text, v.text)
+			if ok && l.plain && len(who) <= maxWho && !strings.ContainsAny(who, ".!?。！？") {
+				l, text = line{who: who, asked: v.asked}, said
 			}
 		}
-		if who == "User" || who == "用户" {
-			who = ""
+		if l.who == "User" || l.who == "用户" {
+			l.who = ""
 		}
-		sentences, _ := split(rest)
+		sentences, _ := split(text)
 		for _, s := range sentences {
-			if p, ok := pointOf(s, t); ok || plain {
-				if plain {
-					p.text, p.plain, p.asked, p.score = s.text, true, false, max(p.score, 0.5)
-				}
-				p.who, p.asked = who, asked || p.asked && plain
+			p, ok := pointOf(s, t)
+			if l.plain {
+				p.text, p.score = s.text, max(p.score, 0.5)
+			}
+			if p.line = l; ok || l.plain {
 				points = append(points, p)
 			}
 		}
@@ -140,40 +134,30 @@ func pointsBefore(summary string, t *talk) (points []point) {
 	return points
 }
 
-// choose takes the best that there is room for, in the order in which it was said, each thing once.
-func choose(before, fresh []point) []point {
+// choose takes the best points that have room, in the order in which they were said, each once.
+func choose(before, fresh []point) (kept []point) {
+	const overhead = 12 // of the beginning of a line; each of its points counts a part
 	all := slices.Concat(before, fresh)
-	const overhead = 12 // of a line's beginning, for each of its points some of it
-	size := func(i int) int { return utf8.RuneCountInString(all[i].text) + 1 + overhead/4 }
 	order := make([]int, len(all))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case all[a].score > all[b].score:
-			return -1
-		case all[a].score < all[b].score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[b].score, all[a].score) })
 	taken, said, used := make([]bool, len(all)), map[string]bool{}, 0
-	take := func(limit int, fits func(i int) bool) {
+	take := func(limit, from, to int) {
 		for _, i := range order {
 			key := strings.ToLower(strings.TrimRight(all[i].text, " .!?。！？"))
-			if taken[i] || !fits(i) || said[key] || used+size(i) > limit {
-				continue
+			size := utf8.RuneCountInString(all[i].text) + 1 + overhead/4
+			if i >= from && i < to && !taken[i] && !said[key] && used+size <= limit {
+				taken[i], said[key] = true, true
+				used += size
 			}
-			taken[i], said[key] = true, true
-			used += size(i)
 		}
 	}
-	const room = reasoner.MaxSummary - 10*overhead
-	take(int(room*earlierShare), func(i int) bool { return i < len(before) })
-	take(room, func(i int) bool { return i >= len(before) })
-	take(room, func(int) bool { return true })
-	var kept []point
+	const room = reasoner.MaxSummary - maxLines*overhead
+	take(int(room*earlierShare), 0, len(before))
+	take(room, len(before), len(all))
+	take(room, 0, len(all))
 	for i, p := range all {
 		if taken[i] {
 			kept = append(kept, p)
@@ -186,53 +170,35 @@ func choose(before, fresh []point) []point {
 func tell(points []point, language string) string {
 	chinese := 0
 	for _, p := range points {
-		if p.han {
+		if p.chinese {
 			chinese++
 		}
 	}
 	inChinese := 2*chinese > len(points) || 2*chinese == len(points) && strings.HasPrefix(strings.ToLower(language), "zh")
-	type line struct {
-		who          string
-		asked, plain bool
-	}
 	var lines []line
-	texts := map[line]*strings.Builder{}
+	texts := map[line]string{}
 	for _, p := range points {
-		l := line{p.who, p.asked, p.plain}
-		if texts[l] == nil {
-			if lines = append(lines, l); len(lines) > 10 {
-				break // nobody reads who said what among more
+		if texts[p.line] == "" {
+			if len(lines) == maxLines {
+				break
 			}
-			texts[l] = &strings.Builder{}
+			lines = append(lines, p.line)
 		}
-		space(texts[l], p.text)
+		texts[p.line] = spaced(texts[p.line], p.text)
 	}
-	var b strings.Builder
-	for _, l := range lines[:min(len(lines), 10)] {
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		if !l.plain {
-			b.WriteString(beginning(l.who, l.asked, inChinese))
-		}
-		b.WriteString(texts[l].String())
+	told := make([]string, len(lines))
+	for i, l := range lines {
+		told[i] = beginning(l, inChinese) + texts[l]
 	}
-	return b.String()
+	return strings.Join(told, "\n")
 }
 
-func beginning(who string, asked, chinese bool) string {
-	if who == "" {
-		who = "User"
-		if chinese {
-			who = "用户"
+func beginning(l line, chinese bool) string {
+	who := cmp.Or(l.who, map[bool]string{false: "User", true: "用户"}[chinese])
+	for _, v := range verbs {
+		if v.asked == l.asked && v.chinese == chinese && !l.plain {
+			return who + v.text
 		}
 	}
-	i := 0
-	if chinese {
-		i = 2
-	}
-	if asked {
-		i++
-	}
-	return who + verbs[i].text
+	return ""
 }

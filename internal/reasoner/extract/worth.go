@@ -311,8 +311,10 @@ func withoutContinuance(s *sentence) (rest string, ok bool) {
 			continue
 		}
 		// 我还是护士 is 我是护士
-		if is := read(s.text[:start] + "是" + s.text[end:]); s.Tokens[m.End-1].Lower == "是" && len(is.attributesOf()) > 0 {
-			return is.text, true
+		if s.Tokens[m.End-1].Lower == "是" {
+			if is := read(s.text[:start] + "是" + s.text[end:]); len(is.attributesOf()) > 0 {
+				return is.text, true
+			}
 		}
 		kept.WriteString(s.text[from:start])
 		from = len(s.text) - len(strings.TrimLeft(s.text[end:], ", ，"))

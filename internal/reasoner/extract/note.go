@@ -1,0 +1,189 @@
+package extract
+
+import (
+	"strings"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
+)
+
+// Weights are about numbers of words that carry meaning, lengths are in bytes.
+const (
+	enough      = 4.5 // the least weight of a message that says nothing lasting about its speaker
+	thin        = 1.2 // the least weight of a sentence that is kept
+	answered    = 1.5 // the additional weight of an answer to a question
+	shortAnswer = 4.0 // below this weight, an answer is kept with its question
+	maxContent  = 2000
+	maxJoined   = 420 // the length of two messages that are kept as one
+	shortFact   = 36  // the length of a taste or a skill that is a fact of its own
+	maxQuestion = 160
+	maxAnswer   = 60
+)
+
+// note is a message, or a part of one, that is worth remembering.
+type note struct {
+	first, last int // the places of its messages in the conversation
+	by          int // the place of a message of its speaker
+	sentences   []reading
+	content     string
+	weight      float64
+	alone       bool // says one thing that is so of a person: it is joined to nothing
+}
+
+// notesOf returns what is worth remembering of the i-th message. refused reports whether it is an instruction to a model.
+func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused bool) {
+	sentences, attached := split(messages[i].Content)
+	var kept []reading
+	var weight float64
+	anchored := false
+	for _, s := range sentences {
+		if s.instructs() {
+			return nil, true
+		}
+		for _, s := range clauses(s, t) {
+			r := readSentence(s, t)
+			switch {
+			case r.kind != statement || r.weight < thin && !r.anchored:
+			case len(r.attributes) > 0, r.negates && r.anchored && !r.past, r.brief() && len(r.text) <= shortFact:
+				n := noteOf(i, []reading{r}, "")
+				n.alone = true
+				notes = append(notes, n)
+			default:
+				kept = append(kept, r)
+				weight += r.weight
+				anchored = anchored || r.anchored
+			}
+		}
+	}
+	asked := questionBefore(messages, i)
+	weight += bonus(asked != "", answered) + bonus(attached != "", 1)
+	deed := len(kept) == 1 && len(notes) == 0 && kept[0].did()
+	switch {
+	case len(kept) > 0 && (weight >= enough || anchored || deed):
+		n := noteOf(i, kept, attached)
+		n.weight = weight
+		if len(notes) == 0 && weight-answered < shortAnswer && !kept[0].me {
+			n.ask(asked)
+		}
+		notes = append(notes, n)
+	case len(notes) == 0 && asked != "" && messages[i-1].Role == "assistant":
+		if n, ok := answer(sentences, asked, i, t); ok {
+			notes = append(notes, n)
+		}
+	}
+	return notes, false
+}
+
+// noteOf puts sentences of the i-th message together.
+func noteOf(i int, kept []reading, attached string) note {
+	n := note{first: i, last: i, by: i, sentences: kept}
+	for j := range kept {
+		text := kept[j].whole()
+		if len(n.content)+len(text) > maxContent && n.content != "" {
+			break
+		}
+		n.content = spaced(n.content, text)
+		n.weight += kept[j].weight
+	}
+	n.content = cutAt(n.content, maxContent)
+	if attached != "" && len(n.content)+len(attached) < maxContent {
+		n.content += " " + attached
+	}
+	return n
+}
+
+// spaced joins two texts, with a full stop between them if the first has no mark, and a space unless both are Chinese.
+func spaced(text, more string) string {
+	before := lastRune(text)
+	switch {
+	case text == "":
+	case pattern.IsHan(before):
+		text += "。"
+	case before < 0x80 && isWordByte(byte(before)):
+		text += ". "
+	case before < 0x2e80 || more[0] < 0x80:
+		text += " "
+	}
+	return text + more
+}
+
+// ask puts the question before the answer, if there is one.
+func (n *note) ask(question string) {
+	if question != "" {
+		n.content, n.first = question+" — "+n.content, n.first-1
+	}
+}
+
+// questionBefore returns the question that the i-th message answers: the last sentence of the message before it, if
+// another speaker asked one there. Else "".
+func questionBefore(messages []reasoner.Message, i int) string {
+	if i == 0 || sameSpeaker(&messages[i-1], &messages[i]) || messages[i-1].Role == "system" || messages[i-1].Role == "tool" {
+		return ""
+	}
+	text := strings.TrimSpace(messages[i-1].Content)
+	sentences, _ := split(text[len(cutAt(text, max(0, len(text)-400))):])
+	if len(sentences) == 0 {
+		return ""
+	}
+	last := &sentences[len(sentences)-1]
+	if !last.asks() || len(last.text) > maxQuestion || last.Has("ask.offers") {
+		return ""
+	}
+	return last.text
+}
+
+// answer makes a note of a bare answer to what an assistant asked of the user: "Where do you live?", "Porto".
+func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
+	if len(sentences) != 1 || sentences[0].asks() || len(sentences[0].text) > maxAnswer {
+		return note{}, false
+	}
+	q, r := language.Read(asked), newReading(sentences[0], t)
+	if r.kind == question || r.kind == order || r.weight == 0 ||
+		!q.Has("second") || !q.Has("ask.about") || q.Has("ask.wants") {
+		return note{}, false
+	}
+	r.set(reasoner.Objective, 0.5)
+	if q.Has("ask.name") {
+		r.set(reasoner.Identity, 0.8)
+	} else if q.Has("ask.taste") {
+		r.set(reasoner.StablePreference, 0.65)
+	}
+	if a, ok := answers(asked, r.text); ok {
+		r.attributes = []attribute{a}
+	}
+	n := noteOf(i, []reading{r}, "")
+	n.ask(asked)
+	n.alone = true
+	return n, true
+}
+
+// joins reports whether a note goes on from the one before it, by the same speaker with no more than one message
+// between: both are short, and about the same.
+func joins(messages []reasoner.Message, a, b *note) bool {
+	first, second := &messages[a.last], &messages[b.first]
+	gap, length := b.first-a.last, len(a.content)+len(b.content)
+	switch {
+	case a.alone || b.alone || gap < 1 || gap > 2 || b.last != b.first || a.last-a.first > 2 || !sameSpeaker(first, second):
+		return false
+	case second.Time.Sub(first.Time) > 15*time.Minute || length > maxJoined:
+		return false
+	case gap == 1 && length < maxJoined/2 || b.sentences[0].Len("goes_on", 0) > 0:
+		return true
+	}
+	said := matter(a.content)
+	for w := range matter(b.content) {
+		if said[w] {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *note) join(next note) {
+	n.content = spaced(n.content, next.content)
+	n.sentences = append(n.sentences, next.sentences...)
+	n.weight += next.weight
+	n.last = next.last
+}
