@@ -148,7 +148,7 @@ func tell(steps []step) []moment {
 		switch {
 		case s.used:
 			t.happens(lifecycle.Event{Kind: lifecycle.Used, At: now, Factor: traittest.Policies.FactorUsed},
-				"A reply really used it.", share("of the doubt", traittest.Policies.FactorUsed))
+				"A reply used it.", share("of the doubt", traittest.Policies.FactorUsed))
 		case s.reviewed:
 			t.review(now)
 		case s.against:
@@ -170,7 +170,7 @@ func (t *teller) pass(now time.Time) {
 		}
 		after := traittest.Policies.Apply(t.state, e)
 		t.labels = []label{byTime[after.Stage]}
-		t.happens(e, fmt.Sprintf("Nothing was heard of it: it fades from %s to %s.", t.state.Stage, after.Stage),
+		t.happens(e, fmt.Sprintf("No new evidence: it fades from %s to %s.", t.state.Stage, after.Stage),
 			"time alone")
 	}
 }
@@ -222,7 +222,7 @@ func (t *teller) support(now time.Time, says []memory) {
 		t.happens(lifecycle.Event{Kind: lifecycle.Reinforced, At: now, Factor: factor}, text,
 			fmt.Sprintf("cycle %d inside the window", t.state.Reinforcements+1))
 		if e, ok := traittest.Policies.Follow(t.state, now); ok {
-			t.happens(e, "The trend has held: it is a candidate at once.",
+			t.happens(e, "The trend lasted, and becomes a candidate at once.",
 				fmt.Sprintf("%d cycles", t.state.Reinforcements))
 		}
 	default:
@@ -250,8 +250,8 @@ func (t *teller) contradict(now time.Time, says []memory) {
 func (t *teller) review(now time.Time) {
 	c := lifecycle.Reviewed(traittest.Policies.ConfidenceAt(t.state, now), t.supporting, t.contradicting)
 	t.happens(lifecycle.Event{Kind: lifecycle.Revised, At: now, Sets: c},
-		"The review words it anew: “"+revisedTrait+".”",
-		fmt.Sprintf("%d of %d memories speak for it", t.supporting, t.supporting+t.contradicting))
+		"The review rewords it: “"+revisedTrait+".”",
+		fmt.Sprintf("%d of %d memories support it", t.supporting, t.supporting+t.contradicting))
 }
 
 func share(of string, factor float64) string { return fmt.Sprintf("%.4g %s", factor, of) }

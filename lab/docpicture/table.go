@@ -18,7 +18,7 @@ var tables = map[string]func() string{
 
 func lifeTable(moments []moment) string {
 	var b strings.Builder
-	b.WriteString("| | day | event | what was heard | how it counted | before | after | stage | by itself next |\n")
+	b.WriteString("| | day | event | evidence | effect | before | after | stage | next change |\n")
 	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
 	for i, m := range moments {
 		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", i+1, m.at.Format(time.DateOnly), m.event,
@@ -90,7 +90,7 @@ func evidenceTable() string {
 		what     string
 		sessions []lifecycle.Quality
 	}{
-		{"A: a second context shows the same", []lifecycle.Quality{lifecycle.QualityA}},
+		{"A: a second context", []lifecycle.Quality{lifecycle.QualityA}},
 		{"B: said outright", []lifecycle.Quality{lifecycle.QualityB}},
 		{"C: another conversation", []lifecycle.Quality{lifecycle.QualityC}},
 		{"C and C: two other conversations", []lifecycle.Quality{lifecycle.QualityC, lifecycle.QualityC}},
