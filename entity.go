@@ -30,10 +30,9 @@ func (c *Client) Entities(ctx context.Context, userID string) ([]Entity, error) 
 	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]Entity, error) { return store.Entities(ctx, tx, userID) })
 }
 
-// EntitiesNamed returns the entities with the given name, ignoring case and accents. A person and a place
-// may share a name. If no entity has the name, it returns those whose names begin with it: "Anna" finds
-// "Anna Berg". Each entity includes all its edges, also ended ones, and the latest 100 memories that
-// mention it. The result may be empty.
+// EntitiesNamed returns the entities with the given name, ignoring case and accents. A person and a place may share a
+// name. If no entity has the name, it returns those whose names begin with it: "Anna" finds "Anna Berg". Each entity
+// includes all its edges, even ended ones, and the latest 100 memories that mention it. The result may be empty.
 func (c *Client) EntitiesNamed(ctx context.Context, userID, name string) ([]NamedEntity, error) {
 	if strings.TrimSpace(name) == "" {
 		return nil, &InvalidError{Index: -1, Field: "name", Rule: "must not be blank"}

@@ -221,7 +221,7 @@ func TestRecallByEntities(t *testing.T) {
 	require.Len(t, by, 1)
 }
 
-// Entities follow the metadata when it changes, also if the memory is forgotten meanwhile.
+// Entities follow the metadata when it changes, even while the memory is forgotten.
 func TestEntitiesFollowTheMetadata(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

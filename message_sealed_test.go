@@ -12,7 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// A secret message is in no table in clear, no memory is made from it, and a client with the key reads it.
+// No table contains a secret message in clear text. No memory is made from it, and a client with the key can read it.
 func TestSecretMessage(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t)

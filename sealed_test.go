@@ -21,7 +21,7 @@ func newKeys(t *testing.T) *sealed.Keys {
 	return keys
 }
 
-// A secret memory is in no table in clear, is not embedded, recalled or reflected on, and can be read with
+// No table contains a secret memory in clear text. It is not embedded, recalled or reflected on, and can be read with
 // the key.
 func TestSecretMemory(t *testing.T) {
 	t.Parallel()

@@ -301,7 +301,7 @@ func TestCommitWorkingMemory(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memories`))
 	require.Len(t, w.Items(), 5, "the items stay")
 
-	// A second commit stores nothing, also in another process with the same conversation.
+	// A second commit stores nothing, even in another process with the same conversation.
 	done, err = b.client.CommitWorkingMemory(t.Context(), w, oxbow.CommitOptions{})
 	require.NoError(t, err)
 	require.Empty(t, done)

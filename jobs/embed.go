@@ -290,7 +290,7 @@ func (w *embedWorker) embed(ctx context.Context, memories []store.Embeddable) (v
 	return last, nil
 }
 
-// errOutOfTime ends a run whose time is used up. The next run continues.
+// errOutOfTime ends a run that has no time left. The next run continues.
 var errOutOfTime = errors.New("no time is left for calls to the provider")
 
 // calls groups the memories without a vector into calls.

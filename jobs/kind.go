@@ -18,7 +18,7 @@ import (
 type Kind struct {
 	// Name is the kind of the arguments. It is set by describe.
 	Name string
-	// Does says what a job of the kind does, in a few words.
+	// Does describes what a job of the kind does, in a few words.
 	Does string
 	// Queue is the queue that jobs of the kind run in. Default: QueueDefault.
 	Queue string

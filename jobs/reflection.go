@@ -245,9 +245,9 @@ type during struct {
 // write writes a decision in one transaction. It returns nil if the user has opted out meanwhile,
 // and store.ErrStale if a concurrent change invalidates the decision.
 //
-// Rows are locked first, in the order that everything else locks them. Then the job completes
-// itself, because its successor is a job of the same user and must not exist while this one is
-// live. Everything that entered the inbox by then is seen (see checkTriggerWorker).
+// Rows are locked first, in the same order as everywhere else. Then the job completes itself,
+// because its successor is a job of the same user and must not exist while this one is live.
+// Everything that entered the inbox by then is seen (see checkTriggerWorker).
 func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job during) (outcome *Outcome, err error) {
 	changes := d.plan.Changes()
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {

@@ -39,7 +39,7 @@ type Config struct {
 	ReflectBatch int
 	// DailyTokens is the maximum number of tokens spent on a user in 24 hours. 0: unlimited.
 	DailyTokens int64
-	// Logger receives what an operator should know.
+	// Logger receives messages for operators.
 	Logger *slog.Logger
 	// Observer receives the results of jobs. Default: none.
 	Observer Observer

@@ -110,7 +110,7 @@ func (r *resolution) take(d reasoner.Resolution, c reasoner.Conflict) (taken rea
 	return reasoner.Resolution{Operation: reasoner.Add}, false
 }
 
-// also returns the other memories that an update replaces, as far as they were shown and have not
+// also returns the other memories that an update replaces, except those that were not shown or have
 // ended.
 func (r *resolution) also(d reasoner.Resolution, c reasoner.Conflict) (also []uuid.UUID) {
 	if d.Operation != reasoner.Update {

@@ -31,7 +31,7 @@ const (
 	sensoryTime  = 15 * time.Second // time limit for counting
 )
 
-// sensoryWorker maintains the partitions of the sensory stream and counts what is frequent in it.
+// sensoryWorker maintains the partitions of the sensory stream and counts its frequent texts.
 type sensoryWorker struct{ Config }
 
 // Work maintains the daily partitions first, because they make an INSERT cheaper, and then counts

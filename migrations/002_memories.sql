@@ -65,8 +65,7 @@ create table oxbow.memories (
   sealed           bytea,
   sealed_key       text,                 -- the id of the key that opens it
 
-  -- Only in this order does no other index seem to the planner as good for a memory's key, while a table has
-  -- no statistics.
+  -- With this column order the planner looks up a memory by its key in this index, even without statistics.
   primary key (user_id, id, memory_type),
   unique (user_id, external_id, memory_type),
   constraint valid check (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker,
@@ -95,7 +94,7 @@ create unique index memories_trait_user_id_id_key on oxbow.memories_trait (user_
 create index memories_session_idx    on oxbow.memories (user_id, session_id, seq) where session_id is not null;
 create index memories_superseded_idx on oxbow.memories (user_id, superseded_by) where superseded_by is not null;
 create index memories_forgotten_idx  on oxbow.memories (forgotten_at) where forgotten_at is not null;
--- A B-tree, because a BRIN range counts as new for good once a new row has reused the space of an old one.
+-- A B-tree, because a BRIN range counts as new forever once a new row has reused the space of an old one.
 create index memories_created_idx    on oxbow.memories (created_at);
 -- memories that recall leaves out
 create index memories_ended_idx      on oxbow.memories (user_id)

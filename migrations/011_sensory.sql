@@ -26,7 +26,7 @@ create index sensory_tx_idx on oxbow.sensory (tx, id);
 create unlogged table oxbow.sensory_default partition of oxbow.sensory default;
 create index sensory_default_at_idx on oxbow.sensory_default (at);
 
--- Texts that came often enough to be candidates for memory, until they age out.
+-- Frequent texts, which are candidates for memory until they age out.
 create table oxbow.sensory_candidates (
   user_id  text not null,
   hash     uuid not null,

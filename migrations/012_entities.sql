@@ -16,7 +16,7 @@ create table oxbow.entities (
 );
 create index entities_head_idx on oxbow.entities (user_id, head);
 
--- Which memory names which entity.
+-- Mentions of entities in memories.
 create table oxbow.entity_mentions (
   user_id     text not null,
   entity_id   uuid not null,
@@ -28,7 +28,7 @@ create table oxbow.entity_mentions (
 );
 create index entity_mentions_memory_idx on oxbow.entity_mentions (user_id, memory_type, memory_id);
 
--- What a memory says about two entities, such as user –sister→ Anna. Its times are those of the memory.
+-- A relation between two entities that a memory states, such as user –sister→ Anna. Its times are those of the memory.
 create table oxbow.entity_edges (
   user_id     text not null,
   from_id     uuid not null,

@@ -35,8 +35,8 @@ func (b blocker) String() string {
 	return text
 }
 
-// blockers describes the sessions that hold locks in the schema, the oldest transactions first. It is asked after an
-// attempt has failed; a session that has finished meanwhile is not in the way any more.
+// blockers describes the sessions that hold locks in the schema, the oldest transactions first. It runs after an
+// attempt has failed; sessions that have finished since are not reported.
 func (s *session) blockers(ctx context.Context) string {
 	rows, err := s.conn.Query(ctx, `
 		select a.pid, coalesce(a.usename, '') as role, coalesce(a.application_name, '') as application,

@@ -14,7 +14,7 @@ import (
 type need struct {
 	name    string
 	minimum string // lowest version; "" for any
-	install string // what to do if the server does not have it
+	install string // how to install it on the server
 }
 
 // needs lists the required extensions: vector 0.8, the first with iterative index scans, and

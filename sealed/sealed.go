@@ -41,9 +41,9 @@ func NewKeys() (*Keys, error) {
 	return of(handle)
 }
 
-// ReadKeys parses a Tink keyset in JSON, as written by Keys.Write. If kmsURI is empty, the keyset must be in
-// clear; otherwise it must be encrypted with that key of a key management service, whose client the program
-// must have registered with Tink (registry.RegisterKMSClient). Errors never contain the keyset.
+// ReadKeys parses a Tink keyset in JSON, as written by Keys.Write. If kmsURI is empty, the keyset must be in clear
+// text; otherwise it must be encrypted with that key of a key management service, whose client the program must have
+// registered with Tink (registry.RegisterKMSClient). Errors never contain the keyset.
 func ReadKeys(text, kmsURI string) (*Keys, error) {
 	encrypted, malformed := keyset.NewJSONReader(strings.NewReader(text)).ReadEncrypted()
 	isEncrypted := malformed == nil && len(encrypted.GetEncryptedKeyset()) > 0
@@ -126,7 +126,7 @@ func (k *Keys) Add() (*Keys, error) {
 	return of(handle)
 }
 
-// Write returns the keyset in JSON for ReadKeys: in clear if kmsURI is empty, otherwise encrypted with that key.
+// Write returns the keyset in JSON for ReadKeys: in clear text if kmsURI is empty, otherwise encrypted with that key.
 func (k *Keys) Write(kmsURI string) (string, error) {
 	var text bytes.Buffer
 	if kmsURI == "" {

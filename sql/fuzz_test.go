@@ -42,9 +42,9 @@ var odd = []rune{' ', '\t', '\n', '\r', '\v', '\f', 0x1, 0x1f, 0x7f, 0x80, 0x85,
 	0x200b, 0x200d, 0x200f, 0x202e, 0x2028,
 	0x2066, 0x3000, 0xfe0f, 0xfeff, 0xfffd, 0xffff, 0x1f3fb, 0xe0001, 0x10ffff, 0x2e80, 0x9fff, 0xd7a3, 0xf900, 0x2fffd}
 
-// writing maps bytes to text, so that any input of the fuzzer becomes valid UTF-8 of interest. Letters
-// stand for themselves, other bytes for pieces and odd characters, and the last two for an arbitrary
-// character and for a repetition of the text so far.
+// writing maps bytes to text, so that any input of the fuzzer becomes interesting valid UTF-8. Letters stand for
+// themselves, other bytes for pieces and odd characters, and the last two for an arbitrary character and for a
+// repetition of the text so far.
 func writing(data []byte) string {
 	var b strings.Builder
 	for i := 0; i < len(data) && b.Len() < 1<<16; i++ {

@@ -347,7 +347,7 @@ func TestAppCannotCallWhatIsInternal(t *testing.T) {
 	}
 }
 
-// A worker's login owns nothing and can do everything that embed and sweep need.
+// A worker's login owns nothing and can still run embed and sweep.
 func TestWorkerIsNotTheOwner(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

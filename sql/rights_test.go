@@ -60,7 +60,7 @@ func TestFunctionsAreAnAllowList(t *testing.T) {
 	}
 }
 
-// The rights of applications on tables are an allow-list, also on partitions.
+// The rights of applications on tables and partitions are an allow-list.
 func TestTablesAreAnAllowList(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -180,7 +180,7 @@ func TestEditTraitRewords(t *testing.T) {
 	after := heldAsOf(t, tx, user, one[time.Time](t, tx, `select now()`))
 	require.Equal(t, heldTrait{newer, "Ann is a morning person.", "core", 0.9}, after[0])
 
-	// again, only by the new id
+	// edited again, only the new id works
 	err := fails(t, tx, `select oxbow.edit_trait($1, $2, content => 'x')`, user, id)
 	require.Equal(t, "OX102", err.Code)
 	require.Equal(t, "trait "+id+" has a newer wording, "+newer, err.Message)
@@ -422,7 +422,7 @@ func TestCorrectionsByAnApplication(t *testing.T) {
 	require.Positive(t, one[int](t, tx, `select oxbow.delete_trait($1, $2)`, user, newer))
 }
 
-// Erased memories count no more, as if they had never been weighed.
+// Erased memories no longer count, as if they had never been weighed.
 func TestErasedEvidence(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

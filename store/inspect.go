@@ -24,13 +24,13 @@ func UserZone(ctx context.Context, db DB, userID string) (Zone, error) {
 // waitingLimit is the highest count of waiting memories that UserPresence returns.
 const waitingLimit = 10_000
 
-// Presence says whether recall can find anything of a user.
+// Presence reports whether recall can find anything of a user.
 type Presence struct {
 	Any     bool  // the user has or had memories; forgotten and superseded ones count
 	Waiting int64 // memories not yet embedded, at most 10,000
 }
 
-// UserPresence returns what explains why a recall found nothing.
+// UserPresence returns the figures that explain why a recall found nothing.
 func UserPresence(ctx context.Context, db DB, userID string) (Presence, error) {
 	return CollectOne[Presence](ctx, db, `
 		select exists (select from oxbow.memories where user_id = $1) as "any",

@@ -171,7 +171,7 @@ func TraitsBeginning(ctx context.Context, db DB, userID string, first, last uuid
 		 limit 10`, userID, first, last)
 }
 
-// TraitsPresence says why a user may have no traits.
+// TraitsPresence explains why a user may have no traits.
 type TraitsPresence struct {
 	AnyMemory   bool
 	OptedOut    bool
@@ -179,7 +179,7 @@ type TraitsPresence struct {
 	ReflectedAt time.Time // when the last reflection completed; zero if none has
 }
 
-// UserTraitsPresence returns what explains why a user has no traits.
+// UserTraitsPresence returns the figures that explain why a user has no traits.
 func UserTraitsPresence(ctx context.Context, db DB, userID string) (TraitsPresence, error) {
 	return CollectOne[TraitsPresence](ctx, db, `
 		select exists (select from oxbow.memories m where m.user_id = $1::text) as any_memory,

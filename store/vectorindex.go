@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// IndexPolicy says which users' vectors are indexed. The vectors of the others are scanned.
+// IndexPolicy determines which users' vectors are indexed. The vectors of the others are scanned.
 type IndexPolicy struct {
 	Policy string `json:"policy"` // auto, always or never
 	From   int64  `json:"from"`   // with auto: the minimum number of memories of one type

@@ -300,7 +300,7 @@ func TestOptedOutIsNotExtractedFrom(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.memories`), "what was said until then stays unheard")
 }
 
-// A memory that is used gains strength; one that is only recalled does not.
+// A used memory gains strength; one that is only recalled does not.
 func TestUsedMemoriesGainStrength(t *testing.T) {
 	b := setup(t)
 	l := b.listen()

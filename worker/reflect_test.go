@@ -17,7 +17,7 @@ func TestReflectionTrigger(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
-	// inbox adds a memory to the inbox, as an embed job at that time would.
+	// inbox adds a memory to the inbox, as an embed job would at that time.
 	inbox := func(t *testing.T, tx pgx.Tx, importance float64, session *string, when time.Time) {
 		_, err := tx.Exec(t.Context(), `
 			with m as (insert into oxbow.memories (user_id, content) values ('ann', 'x') returning id)

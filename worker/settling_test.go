@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An unknown context is general. Evidence from a known context is then not from a second context,
-// and counts as C, not as A.
+// An unknown context is general and does not count as a context. Evidence from one known context is
+// therefore of quality C, not A.
 func TestUnknownContextIsNotASecondOne(t *testing.T) {
 	b := setup(t)
 	b.cfg.Now = func() time.Time { return morning }

@@ -70,7 +70,7 @@ func (b *bundle) talk(user, session string, from, to int) {
 		  from generate_series($3::integer, $4::integer) n`, user, session, from, to)
 }
 
-// numbers returns the numbers from one to another, as a chronicler writes them.
+// numbers returns the summary that a chronicler writes of the messages from one number to another.
 func numbers(from, to int) string {
 	var all []string
 	for n := from; n <= to; n++ {

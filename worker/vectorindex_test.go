@@ -16,7 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// keepIndex runs the job. The decision which users have an index is made again.
+// keepIndex runs the job, which decides again which users have an index.
 func (b *bundle) keepIndex() {
 	b.Helper()
 	b.exec(`delete from oxbow.settings where key = 'vector_index.looked'`)

@@ -126,8 +126,8 @@ func (d on) live(user, word string) (trait string) {
 	return trait
 }
 
-// After erasing a user with data of every kind, a dump of the whole database contains neither the
-// user's id nor their words, in any language, and all data of other users.
+// After erasing a user with data of every kind, a dump of the whole database contains neither the user's id nor their
+// words, in any language, but all data of other users.
 func TestErasedUserIsInNoDump(t *testing.T) {
 	t.Parallel()
 	for user, word := range map[string]string{"Zebedee Zed": "Quokkaville", "小明珠": "翡翠湾", `o'"\x`: "Zyzzyvas"} {

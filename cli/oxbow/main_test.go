@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Without a terminal, long work reports its progress from time to time.
+// Without a terminal, a long command reports its progress from time to time.
 func TestProgress(t *testing.T) {
 	defer func(every time.Duration) { speakEvery = every }(speakEvery)
 	var err bytes.Buffer

@@ -10,8 +10,8 @@ import (
 // speakEvery is the interval between progress lines without a terminal. Tests, which may be slow, raise it to an hour.
 var speakEvery = 5 * time.Second
 
-// progress shows the progress of long work on standard error: as a bar on a terminal, otherwise as a line from time to
-// time, so that short work writes nothing. Only one goroutine may use it at a time.
+// progress shows the progress of a long operation on standard error: as a bar on a terminal, otherwise as a line from
+// time to time, so that a short operation writes nothing. Only one goroutine may use it at a time.
 type progress struct {
 	*app
 	bar   *progressbar.ProgressBar
@@ -21,14 +21,15 @@ type progress struct {
 	spoke time.Time
 }
 
-// progress starts showing the progress of work. what names the work ("embed"); total is its size, or 0 if unknown.
+// progress starts showing the progress of an operation. what names the operation ("embed"); total is its size, or 0 if
+// unknown.
 func (a *app) progress(what string, total int64) *progress {
 	p := &progress{app: a}
 	p.phase(what, total)
 	return p
 }
 
-// phase ends the current phase of the work and begins another, unless it is the same.
+// phase ends the current phase of the operation and begins another, unless it is the same.
 func (p *progress) phase(what string, total int64) {
 	if p.what == what && p.total == total {
 		return
@@ -74,7 +75,7 @@ func (p *progress) say(format string, args ...any) {
 	p.app.say(format, args...)
 }
 
-// end removes the bar from the terminal. The command reports the result of the work.
+// end removes the bar from the terminal. The command reports the result.
 func (p *progress) end() {
 	if p.bar != nil {
 		_ = p.bar.Finish()

@@ -86,7 +86,7 @@ func hiddenStages(n map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// sayNoTraits says why there are no traits, and what to check.
+// sayNoTraits explains why no traits exist, and what to check.
 func (u *user) sayNoTraits(ctx context.Context, past bool) error {
 	var memories store.Presence
 	reflection, err := as(ctx, u.database, u.id, func(db store.DB) (found store.TraitsPresence, err error) {

@@ -33,7 +33,7 @@ type Finding struct {
 	About string `json:"about"`
 	What  string `json:"what"`
 	Why   string `json:"why,omitzero"` // why it matters
-	Do    string `json:"do,omitzero"`  // what to do about it
+	Do    string `json:"do,omitzero"`  // how to fix it
 }
 
 // Expected describes what an examination compares a database with.

@@ -132,7 +132,7 @@ func (e *examination) connections(ctx context.Context, tx pgx.Tx) error {
 // veryOldTransaction is the age in seconds from which an open transaction is a warning.
 const veryOldTransaction = 60 * 60
 
-// transactions looks for what holds back vacuum.
+// transactions looks for transactions that hold back vacuum.
 func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
 	open, err := store.Collect[struct {
 		PID                      int

@@ -2,7 +2,7 @@
 
 package failpoint
 
-// Built says whether the program can be killed at the points.
+// Built reports whether the program can be killed at the points.
 const Built = false
 
 // Reach does nothing.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Built says whether the program can be killed at the points.
+// Built reports whether the program can be killed at the points.
 const Built = true
 
 var (
@@ -27,7 +27,7 @@ func parse(text string) (name string, nth int64) {
 	return name, 1
 }
 
-// Reach kills the program, if this is the chosen point and time.
+// Reach kills the program if this is the chosen visit to the chosen point.
 func Reach(name string) {
 	if name != chosen || reached.Add(1) != nth {
 		return

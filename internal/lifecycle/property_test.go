@@ -229,7 +229,7 @@ func TestCyclesCommute(t *testing.T) {
 	}
 }
 
-// A clock that goes backwards makes no trait younger or more confident.
+// If the clock goes backwards, no trait becomes younger or more confident.
 func TestClockGoingBackwards(t *testing.T) {
 	t.Parallel()
 	r := random(t)

@@ -54,7 +54,7 @@ type State struct {
 	WindowEnd      time.Time // of a trend, otherwise zero
 }
 
-// StageAt returns the stage at now of a state whose confidence is that of now.
+// StageAt returns the stage at now of a state whose confidence has been decayed to now.
 func (p *Policies) StageAt(s State, now time.Time) Stage {
 	switch s.Stage {
 	case Dissolved, "":

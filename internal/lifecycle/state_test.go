@@ -102,7 +102,7 @@ func TestApplyBadNumbers(t *testing.T) {
 	require.Equal(t, lifecycle.Trend, policies.Replay([]lifecycle.Event{created(nan)}).Stage)
 }
 
-// Some confidence is left after any time, however often it is read.
+// Confidence never reaches zero, however much time passes and however often it is read.
 func TestApplyAfterAges(t *testing.T) {
 	t.Parallel()
 	s := policies.Apply(lifecycle.State{}, lifecycle.Event{Kind: lifecycle.Created, Subtype: lifecycle.Behavior, Sets: 0.4})

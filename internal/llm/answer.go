@@ -92,8 +92,8 @@ func decode(answer string, into any) error {
 	return nil
 }
 
-// misfit says why an answer could not be decoded. It omits values and the names of unknown members, because errors are
-// stored, and these may quote memories.
+// misfit describes why an answer could not be decoded. It omits values and the names of unknown members, because errors
+// are stored, and these may quote memories.
 func misfit(err error) string {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		value, _, _ := strings.Cut(kind.Value, " ") // a number that is too large is followed by its digits

@@ -100,7 +100,7 @@ func showHeld(ref string, h reasoner.Held) heldShown {
 		Text: provider.Beginning(h.Content, maxText)}
 }
 
-// worthAsking reports whether an answer could contain anything.
+// worthAsking reports whether an answer could propose anything.
 func (t *talk) worthAsking() bool {
 	for _, m := range t.said {
 		if m.New && (m.Role == roleUser || m.Role == roleAssistant && len(t.recalled) > 0) {

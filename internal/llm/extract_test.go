@@ -204,8 +204,8 @@ func TestExtractInvented(t *testing.T) {
 	require.Contains(t, e.Dropped[0].What, "Moved to Porto", "it is told what the reference was for")
 }
 
-// Messages of others, and messages extracted before, do not make a memory. As sources beside a
-// user's message, they are dropped.
+// Messages of others and messages extracted before cannot become memories, and are dropped as
+// sources beside a message of the user.
 func TestExtractSources(t *testing.T) {
 	t.Parallel()
 	given := conversation()

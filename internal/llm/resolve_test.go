@@ -16,7 +16,8 @@ func held(content string) reasoner.Held {
 	return reasoner.Held{ID: uuid.New(), Type: "fact", Content: content, Category: reasoner.StablePreference, Time: now.AddDate(0, -1, 0), Similarity: 0.9123}
 }
 
-// conflicts are three: with two memories, with one of these and another, and with one.
+// conflicts returns three conflicts: one with two memories, one with one of these and another, and
+// one with a single memory.
 func conflicts() []reasoner.Conflict {
 	lisbon := held("Lives in Lisbon")
 	candidate := func(content string) reasoner.Candidate {

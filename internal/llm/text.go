@@ -108,8 +108,8 @@ var otherScripts = []struct {
 // latinPhrase matches more than a single name in a text of another script.
 var latinPhrase = regexp.MustCompile(`\p{Latin}[\p{Latin}'’-]*[\s,;:]+\p{Latin}`)
 
-// translated says why the scripts of a text show that its language differs from that of all texts
-// in from, or returns "". It cannot tell languages of one script apart.
+// translated returns the reason if the scripts of a text show that its language differs from that
+// of all texts in from, and "" otherwise. It cannot distinguish languages of one script.
 func translated(text string, from []string) string {
 	mixed := false
 	for _, script := range otherScripts {

@@ -1,4 +1,4 @@
-// Package provider has what providers of models share: sending requests and reading answers.
+// Package provider sends requests to providers of models and reads their answers.
 package provider
 
 import (

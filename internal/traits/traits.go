@@ -1,4 +1,4 @@
-// Package traits defines what reflection reads and writes of a user's traits.
+// Package traits defines the data about a user's traits that reflection reads and writes.
 package traits
 
 import (

@@ -1,5 +1,5 @@
-// Package traittest makes traits for tests, as a reflection would leave them: the row, the events
-// that lead to its state, and the memories that count as evidence.
+// Package traittest inserts traits for tests, as a reflection would: the row, the events that lead
+// to its state, and the memories that count as evidence.
 package traittest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 )
 
-// Trait is a trait to be made. What is zero gets a default.
+// Trait is a trait to insert. Zero fields get the defaults.
 type Trait struct {
 	ID         uuid.UUID         // random
 	UserID     string            // ann
@@ -26,7 +26,7 @@ type Trait struct {
 	Events     []Event           // Created(Day(1, 10), 0.4)
 }
 
-// Event is something that happens to the trait.
+// Event is an event of the trait.
 type Event struct {
 	lifecycle.Event
 	Actor, Reason string // reflection, none
@@ -34,7 +34,7 @@ type Event struct {
 	Evidence      []Evidence
 }
 
-// Evidence is a memory, an episode that is made with it.
+// Evidence is a memory of type episodic, which is inserted too.
 type Evidence struct {
 	Content string
 	At      time.Time
@@ -49,22 +49,22 @@ func Day(month time.Month, day int) time.Time {
 	return time.Date(2025, month, day, 12, 0, 0, 0, time.UTC)
 }
 
-// Created makes the trait with a confidence.
+// Created returns the event that creates a trait with a confidence.
 func Created(at time.Time, confidence float64, evidence ...Evidence) Event {
 	return Event{Event: lifecycle.Event{Kind: lifecycle.Created, At: at, Sets: confidence}, Evidence: evidence}
 }
 
-// Watched makes the trait a trend, until a moment.
+// Watched returns the event that creates a trend with a window.
 func Watched(at, until time.Time, evidence ...Evidence) Event {
 	return Event{Event: lifecycle.Event{Kind: lifecycle.Created, At: at, WindowEnd: until}, Evidence: evidence}
 }
 
-// Reinforced removes a share of the doubt.
+// Reinforced returns an event that removes a share of the doubt.
 func Reinforced(at time.Time, factor float64, evidence ...Evidence) Event {
 	return Event{Event: lifecycle.Event{Kind: lifecycle.Reinforced, At: at, Factor: factor}, Evidence: evidence}
 }
 
-// Contradicted takes a share of the confidence.
+// Contradicted returns an event that removes a share of the confidence.
 func Contradicted(at time.Time, factor float64, evidence ...Evidence) Event {
 	return Event{Event: lifecycle.Event{Kind: lifecycle.Contradicted, At: at, Factor: factor, Count: len(evidence)}, Evidence: evidence}
 }
@@ -74,7 +74,7 @@ type DB interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// Insert makes the trait and returns its id.
+// Insert inserts the trait and returns its id.
 func (w Trait) Insert(t testing.TB, db DB) uuid.UUID {
 	t.Helper()
 	id, err := w.Make(t.Context(), db)
@@ -84,7 +84,7 @@ func (w Trait) Insert(t testing.TB, db DB) uuid.UUID {
 	return id
 }
 
-// Make is Insert where there is no test.
+// Make is Insert outside a test.
 func (w Trait) Make(ctx context.Context, db DB) (uuid.UUID, error) {
 	w.complete()
 	id := w.ID
@@ -202,7 +202,7 @@ func (w *Trait) insertEvidence(ctx context.Context, tx pgx.Tx, id uuid.UUID, seq
 	return err
 }
 
-// null is nil for the zero value.
+// null returns v, or nil for the zero value.
 func null[T comparable](v T) any {
 	var zero T
 	if v == zero {

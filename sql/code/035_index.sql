@@ -35,8 +35,8 @@ begin
   foreach _user in array array(select distinct u from unnest(_users) u order by u) loop
     perform pg_advisory_xact_lock_shared(hashtextextended('oxbow.inbox ' || _user, 0));
   end loop;
-  -- first, because it locks other memories, and an erasure must not meet this transaction with the
-  -- statistics locked
+  -- this comes first, because it locks other memories, and locking the statistics before them could deadlock with an
+  -- erasure
   if _facts then
     perform oxbow.fold_facts(_users, _ids);
   end if;

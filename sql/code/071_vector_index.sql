@@ -251,12 +251,12 @@ begin
 end $$;
 call oxbow.grant_worker('end_slots');
 
--- recall_near returns the ids and distances, unordered, of a user's nearest vectors of a type that pass the
--- filter: from the index of the slot, and by a scan of the vectors that wait for it. indexed is how many
--- came from the index. The function changes the HNSW settings and restores them. The more vectors there
--- are, the more of them HNSW must read to find as many of the nearest (docs/decisions.md), so ef_search is
--- a fiftieth of them, between 400 and 1,000, pgvector's maximum. Their number is estimated from the size of
--- the index: a vector takes two bytes per dimension, plus about 700 for its neighbours and free space.
+-- recall_near returns the ids and distances, unordered, of a user's nearest vectors of a type that pass the filter:
+-- from the index of the slot, and by a scan of the vectors that wait for it. indexed is how many came from the index.
+-- The function changes the HNSW settings and restores them. HNSW must read more vectors to find the same share of the
+-- nearest as their number grows (docs/decisions.md), so ef_search is a fiftieth of the number, between 400 and 1,000,
+-- pgvector's maximum. The number is estimated from the size of the index: a vector takes two bytes per dimension, plus
+-- about 700 for its neighbours and free space.
 create or replace function oxbow.recall_near(_user_id text, _type text, _slot smallint, _embedding halfvec,
   _filter oxbow.recall_filter, _limit integer,
   out ids uuid[], out distances double precision[], out indexed integer)

@@ -17,9 +17,9 @@ language sql stable parallel safe set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('policy');
 
--- set_policy changes a policy from now on. Values computed for earlier moments stay, and the job settle
--- recomputes when traits change stage. Only the owner may call it, in a transaction of its own: until the
--- commit, other sessions still use the old value.
+-- set_policy changes a policy from now on. Values computed for earlier moments do not change, and the job settle
+-- recomputes when traits change stage. Only the owner may call it, in a transaction of its own: until the commit, other
+-- sessions still use the old value.
 create or replace function oxbow.set_policy(name text, value double precision) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

@@ -161,13 +161,11 @@ begin
   return coalesce(_actor, 'user');
 end $$;
 
--- edit_trait corrects the wording, context or confidence of a trait on behalf of the person it describes. A
--- null argument leaves the value unchanged, except that an edit without a confidence raises it to at least
--- the policy correction_confidence. A dissolved trait returns. Reflection continues to weigh evidence, but no longer changes the
--- wording. It returns the trait's id, which is new if the trait was reworded.
---   content     at most 1,000 characters
---   confidence  above 0, below 1
---   context     work, personal, social, learning, general
+-- edit_trait corrects the wording, context or confidence of a trait on behalf of the person it describes. A null
+-- argument leaves the value unchanged, except that an edit without a confidence raises it to at least the policy
+-- correction_confidence. A dissolved trait is revived. Reflection continues to weigh evidence, but no longer changes
+-- the wording. It returns the trait's id, which is new if the trait was reworded. content     at most 1,000 characters
+-- confidence  above 0, below 1 context     work, personal, social, learning, general
 create or replace function oxbow.edit_trait(user_id text, id uuid, content text default null, confidence double precision default null,
   context text default null, reason text default null, actor text default 'user') returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -23,11 +23,11 @@ begin
   return memory;
 end $$;
 
--- supersede stores a new version of a memory and returns its id. The old version is true until valid_at
--- (default: now) and believed until now. To supersede a version that was wrong from the start, pass its own
--- valid_at. The new version inherits type, session and position in it, speaker, agent, source, category and
--- importance, and, unless given, the metadata; of the entities in that, those that the new content names.
--- external_id stays with the old version, so that a repeated import still finds it.
+-- supersede stores a new version of a memory and returns its id. The old version is true until valid_at (default: now)
+-- and believed until now. To supersede a version that was wrong from the start, pass its own valid_at. The new version
+-- inherits type, session and position in it, speaker, agent, source, category and importance. Unless metadata is given,
+-- it also inherits that, with only the entities that the new content names. external_id stays with the old version, so
+-- that a repeated import still finds it.
 create or replace function oxbow.supersede(user_id text, id uuid, content text, valid_at timestamptz default null,
   metadata jsonb default null, reason text default null, actor text default 'app') returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -117,10 +117,9 @@ begin
   return _ids;
 end $$;
 
--- forget hides a memory from recall at once, also from as-of queries. It can be restored for 30 days, after
--- which sweep erases it. Older versions stay visible unless they only repeated the memory. Forgetting a
--- forgotten memory has no effect. Summaries of the conversations in which it was said are forgotten with
--- it, but not restored with it.
+-- forget hides a memory from recall at once, including as-of queries. It can be restored for 30 days, after which sweep
+-- erases it. Older versions stay visible unless they only repeated the memory. Forgetting a forgotten memory has no
+-- effect. Summaries of the conversations in which it was said are forgotten with it, but not restored with it.
 create or replace function oxbow.forget(user_id text, id uuid, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

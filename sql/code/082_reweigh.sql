@@ -7,9 +7,9 @@ language sql immutable parallel safe
 return _actor in ('import', 'check');
 call oxbow.grant_worker('is_adopted');
 
--- lock_traits locks traits and all traits that erasing them may change, in the order of their ids, as in
--- every statement that locks several: the traits that they support, their older wordings, those of these in
--- turn, and the parts of all.
+-- lock_traits locks traits and all traits that erasing them may change, in the order of their ids, as in every
+-- statement that locks several. These are the traits that they support and their older wordings, recursively, and the
+-- parts of all of these.
 create or replace function oxbow.lock_traits(_user_id text, _ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -135,8 +135,8 @@ begin
 end $$;
 call oxbow.grant_worker('rewrite_trait');
 
--- observe_trait writes into a trait's row when and in which contexts its evidence shows it. A trait that
--- other traits support has these values from them and keeps them.
+-- observe_trait updates the times and contexts in a trait's row from its evidence. A trait that is supported by other
+-- traits inherited these values from them and keeps them.
 create or replace function oxbow.observe_trait(_user_id text, _trait_id uuid) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   with supporting as materialized (

@@ -1,6 +1,6 @@
--- write_earlier inserts a just written memory into the version chain of a later one, in the order in which
--- the versions were true, not in which they were learned: the next version supersedes it, and it supersedes
--- the previous one if that is about the same topic.
+-- write_earlier inserts a newly written memory into the version chain of a later one, in the order in which the
+-- versions were true, not in which they were learned: the next version supersedes it, and it supersedes the previous
+-- one if that is about the same topic.
 create or replace function oxbow.write_earlier(_user_id text, _actor text, _type oxbow.memory_type, _id uuid,
   _later oxbow.memories, _reason text, _messages uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
@@ -117,7 +117,7 @@ begin
     if not found then
       raise exception using errcode = 'OX105', message = format('memory %s is not a current memory of user %L', r.of, _user_id);
     end if;
-    -- written just now, but already over when it was said: the update applies to its current successor
+    -- it was written just now and had already ended when it was said: the update applies to its current successor
     if old.expired_at is not null and r.operation = 'UPDATE' then
       update oxbow.memories m set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), updated_at = now()
        where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
@@ -133,7 +133,7 @@ begin
         updated := updated + (r.of = r.target)::integer;
         _policy := coalesce(_policies ->> coalesce(r.category, old.category), r.policy);
         _began := coalesce(old.valid_at, old.created_at);
-        -- the start may be stated later; what counts is which was said last
+        -- the start may be stated later, so the order of the statements decides
         _earlier := r.at < _began;
         if _earlier then
           select coalesce((select min(g.created_at) from oxbow.messages g where g.user_id = _user_id and g.id = any(r.sources))

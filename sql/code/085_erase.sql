@@ -225,8 +225,8 @@ begin
    where m.user_id = _user_id and m.id = _id and e.user_id = _user_id and e.trait_id <> _id and strpos(e.reason, m.content) > 0;
 end $$;
 
--- erase_from_jobs removes a memory from the arguments and errors of the user's jobs. It deletes a job that
--- has no other memory, even while it runs: what that writes refers to the memory's row and fails with it.
+-- erase_from_jobs removes a memory from the arguments and errors of the user's jobs. It deletes a job that has no other
+-- memory, even while it runs: the job's writes refer to the memory's row and fail.
 create or replace function oxbow.erase_from_jobs(_user_id text, _id uuid) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

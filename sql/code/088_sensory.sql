@@ -1,9 +1,8 @@
--- The sensory stream: raw input of the last days, in one unlogged partition per day (UTC). It is neither
--- embedded nor recalled. Old partitions are dropped. Texts that come often are recorded in
--- sensory_candidates.
+-- The sensory stream: raw input of the last days, in one unlogged partition per day (UTC). It is neither embedded nor
+-- recalled. Old partitions are dropped. Frequent texts are recorded in sensory_candidates.
 
--- sensory_setting returns how many days the stream is kept (1 to 30, default 3), and how often a text must
--- come within them to become a candidate (2 to 1000, default 3).
+-- sensory_setting returns how many days the stream is kept (1 to 30, default 3), and how often a text must occur within
+-- them to become a candidate (2 to 1000, default 3).
 create or replace function oxbow.sensory_setting(out days integer, out times integer)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(max((s.value ->> 'days')::integer), 3), coalesce(max((s.value ->> 'times')::integer), 3)
@@ -178,9 +177,9 @@ begin
   return _moved;
 end $$;
 
--- count_sensory reads about _limit next rows of the stream in the order of their transactions, and records
--- texts that came often enough. It returns how many rows it read; fewer than _limit means that none are
--- left. It stops at the oldest transaction still open, so that it does not miss rows that commit late.
+-- count_sensory reads about _limit next rows of the stream in the order of their transactions, and records frequent
+-- texts. It returns how many rows it read; fewer than _limit means that none are left. It stops at the oldest
+-- transaction still open, so that it does not miss rows that commit late.
 create or replace function oxbow.count_sensory(_limit integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -231,7 +230,7 @@ begin
 end $$;
 call oxbow.grant_worker('count_sensory');
 
--- sensory_count counts how often a text came since a moment, at most the latest 1000.
+-- sensory_count counts the occurrences of a text since a moment, at most the latest 1000.
 create or replace function oxbow.sensory_count(_user_id text, _hash uuid, _since timestamptz, out times integer, out first_at timestamptz, out last_at timestamptz)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select count(*)::integer, min(l.at), max(l.at)

@@ -1,6 +1,6 @@
 -- Documents: the text of a file as memories, one per chunk, replaced together when the file changes.
 
--- lock_file locks a file by its path until the transaction ends, also a file that is not stored yet.
+-- lock_file locks a file by its path until the transaction ends, even if it is not stored yet.
 create or replace function oxbow.lock_file(_user_id text, _path text) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   select pg_advisory_xact_lock(hashtextextended(_path, hashtextextended('oxbow.file ' || _user_id, 0)));

@@ -32,7 +32,7 @@ begin
     from oxbow.policies p where p.name like 'recall\_%';
 end $$;
 
--- recency returns 1 for a memory of now and 1/e after _days, or after up to 1 + _share times as many for an
+-- recency returns 1 for a memory as of now and 1/e after _days, or after up to 1 + _share times as many for an
 -- emotionally arousing memory. The exponent is capped, because exp fails on underflow.
 create or replace function oxbow.recency(_at timestamptz, _arousal jsonb, _now timestamptz, _days double precision,
   _share double precision) returns double precision

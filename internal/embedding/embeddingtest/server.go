@@ -63,14 +63,14 @@ func (s *Server) Next(faults ...Fault) {
 	s.once = append(s.once, faults...)
 }
 
-// Always makes every request fail that has no fault from Next. Always(Fault{}) ends that.
+// Always makes every request without a fault from Next fail. Always(Fault{}) ends that.
 func (s *Server) Always(fault Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.always = fault
 }
 
-// Refuse answers with status 400 to requests for whose texts refuse returns true. nil ends that.
+// Refuse answers requests with status 400 if refuse returns true for their texts. nil ends that.
 func (s *Server) Refuse(refuse func(texts []string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +87,8 @@ func (s *Server) Requests() []Request {
 // Hanging yields once for each request that begins to hang.
 func (s *Server) Hanging() <-chan struct{} { return s.hanging }
 
-// Vector returns the server's vector for a text: always the same, of no particular length, and
-// close to no other.
+// Vector returns the server's vector for a text. It is always the same, has an arbitrary length,
+// and is close to no other.
 func Vector(text string, dimension int) []float32 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // never fails

@@ -70,7 +70,7 @@ func On(memories ...string) []Evidence {
 	return evidence
 }
 
-// JSON returns the answer as a model writes it.
+// JSON returns the answer as a model would write it.
 func (a Reflection) JSON() string {
 	a.Patterns = append([]Pattern{}, a.Patterns...)
 	a.Reinforcements = append([]Reinforcement{}, a.Reinforcements...)
@@ -79,13 +79,13 @@ func (a Reflection) JSON() string {
 	return written(a)
 }
 
-// JSON returns the answer as a model writes it.
+// JSON returns the answer as a model would write it.
 func (v Verdict) JSON() string {
 	v.Tendencies = append([]Tendency{}, v.Tendencies...)
 	return written(v)
 }
 
-// Summary returns a summary as a model writes it.
+// Summary returns a summary as a model would write it.
 func Summary(text string) string { return written(map[string]string{"summary": text}) }
 
 func written(answer any) string {

@@ -64,7 +64,7 @@ func Fact(content string, sources ...string) Candidate {
 		Emotion: Emotion{Label: "none"}, Sources: sources}
 }
 
-// JSON returns the answer as a model writes it.
+// JSON returns the answer as a model would write it.
 func (a Extraction) JSON() string {
 	a.Candidates = append([]Candidate{}, a.Candidates...)
 	for i := range a.Candidates {
@@ -76,7 +76,7 @@ func (a Extraction) JSON() string {
 	return written(a)
 }
 
-// JSON returns the answer as a model writes it.
+// JSON returns the answer as a model would write it.
 func (a Resolutions) JSON() string {
 	return written(map[string]Resolutions{"resolutions": append(Resolutions{}, a...)})
 }
