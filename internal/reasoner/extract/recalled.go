@@ -92,8 +92,7 @@ func (r *recall) repeat(text string) bool {
 				same++
 			}
 		}
-		most := 5*same >= 4*len(there)
-		return most && (same == len(s.words) || len(s.words) >= 10 && 10*same >= 9*len(s.words) && !s.differs(&h))
+		return same == len(s.words) && 5*same >= 4*len(there)
 	})
 }
 

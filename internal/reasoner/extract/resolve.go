@@ -26,7 +26,8 @@ func (*Extractor) Resolve(ctx context.Context, now time.Time, conflicts []reason
 }
 
 func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
-	content, retracts := retraction(c.Candidate.Content)
+	candidate := read(c.Candidate.Content)
+	content, retracts := candidate.retraction()
 	s := senseOf(content)
 	var own []reasoner.Held // of the same speaker
 	var held []sense
@@ -196,15 +197,6 @@ func (s *sense) continuesWhat(h *sense) bool {
 		rest = rest[i+1:]
 	}
 	return true
-}
-
-// differs reports whether one statement has a number or a value that the other has not.
-func (s *sense) differs(h *sense) bool {
-	return slices.ContainsFunc(s.words, func(w string) bool {
-		return w[0] >= '0' && w[0] <= '9' && !slices.Contains(h.words, w)
-	}) || slices.ContainsFunc(s.attributes, func(a attribute) bool {
-		return !slices.ContainsFunc(h.attributes, func(b attribute) bool { return a.key == b.key && a.value == b.value })
-	})
 }
 
 // moreWords is how many words more, or characters of Chinese, say more and not only the same in other words.

@@ -40,10 +40,8 @@ func (s *sentence) asks() bool {
 	return strings.HasSuffix(s.text, "?") || strings.HasSuffix(s.text, "？")
 }
 
-const (
-	closers = "\"'”’」』）)】~～*"
-	marks   = closers + "。！!？?；;… ，,"
-)
+// closers are the marks that may follow the end of a sentence.
+const closers = "\"'”’」』）)】~～*"
 
 var (
 	code     = regexp.MustCompile("(?s)```.*?(```|$)")

@@ -7,7 +7,6 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
-	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
 type kind int
@@ -93,15 +92,7 @@ func newReading(s sentence, t *talk) reading {
 
 // asksWithoutMark reports whether a sentence of Chinese is a question.
 func (s *sentence) asksWithoutMark() bool {
-	if !s.chinese() {
-		return false
-	}
-	for m := range s.All("question") {
-		if strings.Trim(s.text[s.Tokens[m.End-1].End:], marks) == "" {
-			return true
-		}
-	}
-	return s.Has("asking") && !s.Has("first")
+	return s.chinese() && (s.Has("question") || s.Has("asking") && !s.Has("first"))
 }
 
 // withoutTag returns a statement without what only asks whether the other agrees ("We had rain all week, didn't we?");
@@ -222,7 +213,7 @@ func (r *reading) anchor() {
 		}
 		return
 	}
-	if taken, ok := retraction(r.text); ok {
+	if taken, ok := r.retraction(); ok {
 		if back := readSentence(read(taken), r.talk); back.anchored {
 			r.set(back.category, back.importance)
 			r.negates = true
@@ -325,19 +316,10 @@ func withoutContinuance(s *sentence) (rest string, ok bool) {
 }
 
 // retraction returns what a statement takes back: "Forget that I live in Lisbon".
-func retraction(text string) (string, bool) {
-	t := language.Read(text)
-	m, ok := t.At("retraction", 0)
-	if !ok || m.End == len(t.Tokens) {
-		return text, false
+func (s *sentence) retraction() (string, bool) {
+	m, ok := s.At("retraction", 0)
+	if !ok || m.End == len(s.Tokens) {
+		return s.text, false
 	}
-	return after(t, m), true
-}
-
-// after returns the text after a match and the marks that follow it.
-func after(t *pattern.Text, m pattern.Match) string {
-	for m.End < len(t.Tokens) && t.Tokens[m.End].Mark {
-		m.End++
-	}
-	return t.Slice(m.End, len(t.Tokens))
+	return s.Slice(m.End, len(s.Tokens)), true
 }
