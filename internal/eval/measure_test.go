@@ -53,10 +53,12 @@ func TestReportAsJSON(t *testing.T) {
 	encoded, err := json.Marshal(tally.Report())
 	require.NoError(t, err)
 	const score = `{"n":1,"recall@5":1,"recall@10":1,"recall@20":1,"hit@5":1,"hit@10":1,"hit@20":1}`
-	require.JSONEq(t, `{"all":`+score+`,"categories":{"x":`+score+`},"latency_ms":{"p50":1.5,"p95":1.5,"p99":1.5}}`, string(encoded))
+	require.JSONEq(t, `{"all":`+score+`,"categories":{"x":`+score+`},"latency_ms":{"p50":1.5,"p95":1.5,"p99":1.5}}`,
+		string(encoded))
 
 	encoded, err = json.Marshal((&Tally{}).Report())
 	require.NoError(t, err)
-	require.JSONEq(t, `{"all":{"n":0,"recall@5":0,"recall@10":0,"recall@20":0,"hit@5":0,"hit@10":0,"hit@20":0},"categories":{},
+	require.JSONEq(t,
+		`{"all":{"n":0,"recall@5":0,"recall@10":0,"recall@20":0,"hit@5":0,"hit@10":0,"hit@20":0},"categories":{},
 		"latency_ms":{"p50":0,"p95":0,"p99":0}}`, string(encoded))
 }

@@ -29,7 +29,8 @@ func TestRead(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, gz.Close())
 
-	for name, text := range map[string]string{"plain": sample, "gzip": packed.String(), "marked": "\ufeff" + sample[1:]} {
+	for name, text := range map[string]string{"plain": sample, "gzip": packed.String(), "marked": "\ufeff" +
+		sample[1:]} {
 		set, err := Read(strings.NewReader(text))
 		require.NoError(t, err, name)
 		require.Equal(t, []string{"ada", "林"}, set.Users)
