@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/localpg"
+	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
 const seed = 1
@@ -48,7 +49,7 @@ func (b *bench) measure(run func(*bench)) (err error) {
 		err = errors.Join(err, b.server.Stop(cleanUp))
 	}()
 	before := load()
-	if err := attempt(func() { run(b) }); err != nil || len(b.promises) == 0 {
+	if err := must.Try(func() { run(b) }); err != nil || len(b.promises) == 0 {
 		return err
 	}
 	b.table("Promises", fmt.Sprintf("%-84s", "what"), "promised", "measured", "")
@@ -81,36 +82,7 @@ func (b *bench) sized(otherwise int) int {
 func (b *bench) pause(d time.Duration) {
 	select {
 	case <-b.ctx.Done():
-		check(b.ctx.Err())
+		must.OK(b.ctx.Err())
 	case <-time.After(d):
 	}
-}
-
-// failure is an error that ends a benchmark: check and must panic with it, and attempt returns it.
-type failure struct{ error }
-
-func check(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
-
-func must[T any](value T, err error) T {
-	check(err)
-	return value
-}
-
-// attempt calls do, and returns the error that ended it.
-func attempt(do func()) (err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case failure:
-			err = p.error
-		default:
-			panic(p)
-		}
-	}()
-	do()
-	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
 // A benchmark replaces its own rows in the page, whatever flags measured them, and leaves the others.
@@ -61,13 +63,12 @@ func TestCompare(t *testing.T) {
 	require.Regexp(t, `\n  b +90.00 +6.00\n`, out.String())
 }
 
-func TestAttempt(t *testing.T) {
+func TestTogether(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("wrong")
-	require.NoError(t, attempt(func() {}))
-	require.ErrorIs(t, attempt(func() { must(0, wrong) }), wrong)
-	require.ErrorIs(t, attempt(func() { together(3, func(client int) { check([]error{nil, wrong, nil}[client]) }) }),
-		wrong)
+	require.ErrorIs(t, must.Try(func() {
+		together(3, func(client int) { must.OK([]error{nil, wrong, nil}[client]) })
+	}), wrong)
 }
 
 // The same seed gives the same texts, in both languages.

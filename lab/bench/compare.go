@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
 // variant is one of the things that are compared. It returns what it measures in one round.
@@ -120,7 +122,7 @@ func msSince(start time.Time) float64 { return time.Since(start).Seconds() * 100
 func together(clients int, work func(client int)) {
 	var group errgroup.Group
 	for client := range clients {
-		group.Go(func() error { return attempt(func() { work(client) }) })
+		group.Go(func() error { return must.Try(func() { work(client) }) })
 	}
-	check(group.Wait())
+	must.OK(group.Wait())
 }

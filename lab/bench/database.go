@@ -12,6 +12,7 @@ import (
 	pgxvec "github.com/pgvector/pgvector-go/pgx"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/worker"
 )
@@ -33,7 +34,7 @@ func (b *bench) copyOf(template, name string) database {
 	if b.databases == nil {
 		b.databases = map[string]database{}
 		admin.exec("create database migrated")
-		check(migrations.Up(b.ctx, b.server.DSN("migrated"), migrations.Options{}))
+		must.OK(migrations.Up(b.ctx, b.server.DSN("migrated"), migrations.Options{}))
 	}
 	for _, used := range []string{template, name} {
 		if d, ok := b.databases[used]; ok {
@@ -52,7 +53,7 @@ func (b *bench) copyOf(template, name string) database {
 
 // open connects to a database with settings of the session.
 func (b *bench) open(name string, settings map[string]string) database {
-	cfg := must(pgxpool.ParseConfig(b.server.DSN(name)))
+	cfg := must.Get(pgxpool.ParseConfig(b.server.DSN(name)))
 	cfg.MaxConns, cfg.AfterConnect = 32, func(ctx context.Context, conn *pgx.Conn) error {
 		if name == "postgres" {
 			return nil
@@ -62,21 +63,21 @@ func (b *bench) open(name string, settings map[string]string) database {
 	for key, value := range settings {
 		cfg.ConnConfig.RuntimeParams[key] = value
 	}
-	return database{must(pgxpool.NewWithConfig(b.ctx, cfg)), b.ctx, b.server.DSN(name)}
+	return database{must.Get(pgxpool.NewWithConfig(b.ctx, cfg)), b.ctx, b.server.DSN(name)}
 }
 
 func (d database) exec(sql string, args ...any) pgconn.CommandTag {
-	return must(d.Exec(d.ctx, sql, args...))
+	return must.Get(d.Exec(d.ctx, sql, args...))
 }
 
 // ask returns the one value that a query returns.
 func ask[T any](d database, sql string, args ...any) T {
-	return must(pgx.CollectExactlyOneRow(must(d.Query(d.ctx, sql, args...)), pgx.RowTo[T]))
+	return must.Get(pgx.CollectExactlyOneRow(must.Get(d.Query(d.ctx, sql, args...)), pgx.RowTo[T]))
 }
 
 // copyInto copies n rows into a table.
 func (d database) copyInto(schema, table string, columns []string, n int, row func(i int) []any) {
-	must(d.CopyFrom(d.ctx, pgx.Identifier{schema, table}, columns,
+	must.Get(d.CopyFrom(d.ctx, pgx.Identifier{schema, table}, columns,
 		pgx.CopyFromSlice(n, func(i int) ([]any, error) { return row(i), nil })))
 }
 
@@ -90,14 +91,14 @@ func (b *bench) until(d database, condition string) {
 // working runs a worker while do runs.
 func (b *bench) working(d database, cfg worker.Config, do func()) {
 	cfg.DatabaseURL = d.dsn
-	w := must(worker.New(b.ctx, cfg))
+	w := must.Get(worker.New(b.ctx, cfg))
 	defer w.Close()
 	ctx, cancel := context.WithCancel(b.ctx)
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	defer func() {
 		cancel()
-		check(<-done)
+		must.OK(<-done)
 	}()
 	do()
 }
@@ -162,6 +163,6 @@ func (b *bench) questions(w writer, n int, user string, texts []string) []questi
 }
 
 func (b *bench) question(user, text string) question {
-	vectors := must(embedding.NewLocal(embedding.LocalDimension).Embed(b.ctx, []string{text}))
+	vectors := must.Get(embedding.NewLocal(embedding.LocalDimension).Embed(b.ctx, []string{text}))
 	return question{user, text, pgvector.NewHalfVector(vectors[0])}
 }

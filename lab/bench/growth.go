@@ -12,6 +12,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/gauges"
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
@@ -34,10 +35,10 @@ func growth(b *bench) {
 			d.remember(fmt.Sprint("stranger-", strangers), w.texts(100))
 		}
 		d.insertTraits(fmt.Sprintf("stranger-of-%d-", total), 5*(strangers-first), 5)
-		work := must(worker.New(b.ctx, worker.Config{DatabaseURL: d.dsn}))
+		work := must.Get(worker.New(b.ctx, worker.Config{DatabaseURL: d.dsn}))
 		err := work.RunUntilIdle(b.ctx, nil)
 		work.Close()
-		check(err)
+		must.OK(err)
 		d.exec("vacuum analyze")
 		d.exec("checkpoint")
 		measured[i] = b.compare(fmt.Sprintf("Pages of 8 kB touched among %d memories", total), "pages", steps...)
@@ -65,10 +66,10 @@ func (b *bench) steps(d database, questions []question) []variant {
 	step := func(name string, do func(ctx context.Context, tx pgx.Tx) error) variant {
 		return variant{name, func() float64 {
 			return pages(func() {
-				tx := must(d.Begin(b.ctx))
+				tx := must.Get(d.Begin(b.ctx))
 				// The sweep begins with the first users, who are the same in every database.
 				_, err := tx.Exec(b.ctx, "delete from oxbow.settings where key like 'sweep.%'")
-				check(errors.Join(err, attempt(func() { check(do(b.ctx, tx)) }), tx.Rollback(b.ctx)))
+				must.OK(errors.Join(err, must.Try(func() { must.OK(do(b.ctx, tx)) }), tx.Rollback(b.ctx)))
 			})
 		}}
 	}
@@ -94,7 +95,7 @@ func (b *bench) steps(d database, questions []question) []variant {
 		{"consistency_check, 40 users", func() float64 {
 			return pages(func() {
 				d.exec("delete from oxbow.settings where key = 'consistency'")
-				must(consistency.CheckNext(b.ctx, d, time.Now(), 40, func(consistency.Problem) error { return nil }))
+				must.Get(consistency.CheckNext(b.ctx, d, time.Now(), 40, func(consistency.Problem) error { return nil }))
 			})
 		}},
 		step("sweep: given up", func(ctx context.Context, tx pgx.Tx) error {

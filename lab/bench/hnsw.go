@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -35,14 +36,14 @@ func hnsw(b *bench) {
 	var nearest [2][][]string // by the exact scan, which hides the index in its transaction, and by the index
 	by := func(way int, prepare string) func() float64 {
 		return func() (ms float64) {
-			tx := must(d.Begin(b.ctx))
-			defer func() { check(tx.Rollback(b.ctx)) }()
-			must(tx.Exec(b.ctx, prepare))
+			tx := must.Get(d.Begin(b.ctx))
+			defer func() { must.OK(tx.Rollback(b.ctx)) }()
+			must.Get(tx.Exec(b.ctx, prepare))
 			nearest[way] = nil
 			for _, q := range questions {
-				rows := must(tx.Query(b.ctx, `
+				rows := must.Get(tx.Query(b.ctx, `
 					select id::text from oxbow.recall($1, null, $2, types => '{episodic}') limit 10`, q.user, q.vector))
-				nearest[way] = append(nearest[way], must(pgx.CollectRows(rows, pgx.RowTo[string])))
+				nearest[way] = append(nearest[way], must.Get(pgx.CollectRows(rows, pgx.RowTo[string])))
 			}
 			return b.timedAll(tx, plainRecall, questions)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/importv1"
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
@@ -16,7 +17,7 @@ import (
 // memory is recallable, and the worker's memory.
 func importing(b *bench) {
 	memories := b.sized(31_439)
-	dir := must(os.MkdirTemp("", "oxbow-bench-import-"))
+	dir := must.Get(os.MkdirTemp("", "oxbow-bench-import-"))
 	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 	w, file, lines := newWriter(seed), filepath.Join(dir, "memories.jsonl"), bytes.Buffer{}
 	for i := range memories {
@@ -25,8 +26,8 @@ func importing(b *bench) {
 			`{"type":"memory","user":"person-%d","id":"m%d","session":"s%d","seq":%d,"at":%q,"content":%q}`+"\n",
 			i%5, i, i/60, i, at, w.chinese(90+w.IntN(66)))
 	}
-	check(os.WriteFile(file, lines.Bytes(), 0o600))
-	must(program.Build(b.ctx)) // which does not count
+	must.OK(os.WriteFile(file, lines.Bytes(), 0o600))
+	must.Get(program.Build(b.ctx)) // which does not count
 	peak := 0
 	r := b.compare(fmt.Sprintf("Import of %d memories until they are recallable", memories), "seconds",
 		variant{"import and worker", func() float64 {
@@ -59,13 +60,13 @@ func importV1(b *bench) {
 		}}
 	}
 	run := func(d database, o importv1.Options) {
-		conn := must(d.Acquire(b.ctx))
+		conn := must.Get(d.Acquire(b.ctx))
 		defer conn.Release()
-		must(importv1.Run(b.ctx, conn.Conn(), o))
+		must.Get(importv1.Run(b.ctx, conn.Conn(), o))
 	}
 	same := into("import-v1, the same database", "bench_v1", func(d database) { run(d, importv1.Options{}) })
 	another := into("import-v1, from another one", "migrated", func(d database) {
-		from := must(b.databases["bench_v1"].Acquire(b.ctx))
+		from := must.Get(b.databases["bench_v1"].Acquire(b.ctx))
 		defer from.Release()
 		run(d, importv1.Options{Source: from.Conn()})
 	})
@@ -74,8 +75,8 @@ func importV1(b *bench) {
 	columns = ask[string](d, `
 		select string_agg(quote_ident(column_name), ', ') from information_schema.columns
 		 where table_schema = 'oxbow' and table_name = 'memories' and is_generated = 'NEVER'`)
-	conn := must(d.Acquire(b.ctx))
-	must(conn.Conn().PgConn().CopyTo(b.ctx, &dump,
+	conn := must.Get(d.Acquire(b.ctx))
+	must.Get(conn.Conn().PgConn().CopyTo(b.ctx, &dump,
 		"copy (select "+columns+" from oxbow.memories order by created_at) to stdout"))
 	conn.Release()
 	r := b.compare(fmt.Sprintf("Import of version 1, %d rows", rows), "a second",
@@ -84,9 +85,9 @@ func importV1(b *bench) {
 				"memories_document"} {
 				d.exec("alter table oxbow." + t + " disable trigger user")
 			}
-			conn := must(d.Acquire(b.ctx))
+			conn := must.Get(d.Acquire(b.ctx))
 			defer conn.Release()
-			must(conn.Conn().PgConn().CopyFrom(b.ctx, bytes.NewReader(dump.Bytes()),
+			must.Get(conn.Conn().PgConn().CopyFrom(b.ctx, bytes.NewReader(dump.Bytes()),
 				"copy oxbow.memories ("+columns+") from stdin"))
 		}), same, another)
 	b.atLeast("import-v1, the same database / COPY without triggers", 0.60, r.ratio(1, 0))

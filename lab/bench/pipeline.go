@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
@@ -90,7 +91,7 @@ func (b *bench) fillPipeline(name string, memories, rows int) (batches []batch) 
 		d.exec(`
 			insert into oxbow.memories (user_id, memory_type, id, content, session_id)
 			select $1, 'episodic', i, c, 's1' from unnest($2::uuid[], $3::text[]) r(i, c)`, user, ids, texts)
-		batches = append(batches, batch{store.Refs(user, ids), must(local.Embed(b.ctx, texts))})
+		batches = append(batches, batch{store.Refs(user, ids), must.Get(local.Embed(b.ctx, texts))})
 	}
 	d.exec("vacuum analyze")
 	return batches
@@ -103,9 +104,9 @@ func bareLoop(d database, batches []batch) time.Duration {
 	start := time.Now()
 	together(2, func(int) {
 		for i := next.Add(1) - 1; i < int64(len(batches)); i = next.Add(1) - 1 {
-			check(pgx.BeginFunc(d.ctx, d, func(tx pgx.Tx) error {
-				must(store.WriteVectors(d.ctx, tx, model, batches[i].refs, batches[i].vectors))
-				must(store.IndexMemories(d.ctx, tx, batches[i].refs))
+			must.OK(pgx.BeginFunc(d.ctx, d, func(tx pgx.Tx) error {
+				must.Get(store.WriteVectors(d.ctx, tx, model, batches[i].refs, batches[i].vectors))
+				must.Get(store.IndexMemories(d.ctx, tx, batches[i].refs))
 				return nil
 			}))
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
@@ -21,7 +22,7 @@ type process struct {
 
 // start runs the program on a database, without the settings that the machine's owner has for another one.
 func (b *bench) start(d database, args ...string) process {
-	binary := must(program.Build(b.ctx))
+	binary := must.Get(program.Build(b.ctx))
 	p := process{exec.CommandContext(context.WithoutCancel(b.ctx), binary, args...), &bytes.Buffer{}}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "OXBOW_") && !strings.HasPrefix(v, "OTEL_") {
@@ -31,7 +32,7 @@ func (b *bench) start(d database, args ...string) process {
 	p.Env, p.Stderr = append(p.Env, "DATABASE_URL="+d.dsn), p.said
 	// An interrupt at the terminal is for the benchmark, which stops the process.
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	check(p.Start())
+	must.OK(p.Start())
 	return p
 }
 
@@ -43,13 +44,13 @@ func (p process) memory(name string) int {
 
 // stop interrupts the process, which has to end well.
 func (p process) stop() {
-	check(p.Process.Signal(syscall.SIGTERM))
+	must.OK(p.Process.Signal(syscall.SIGTERM))
 	p.end()
 }
 
 // end waits for the process.
 func (p process) end() {
 	if err := p.Wait(); err != nil {
-		check(fmt.Errorf("oxbow %s: %w: %s", p.Args[1], err, p.said))
+		must.OK(fmt.Errorf("oxbow %s: %w: %s", p.Args[1], err, p.said))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -52,14 +53,14 @@ func queue(b *bench) {
 func bareRiver(d database, workers int, do func()) {
 	known := river.NewWorkers()
 	river.AddWorker(known, &nothing{})
-	client := must(river.NewClient(riverpgxv5.New(d.Pool), &river.Config{
+	client := must.Get(river.NewClient(riverpgxv5.New(d.Pool), &river.Config{
 		Schema: "oxbow", Workers: known, Logger: slog.New(slog.DiscardHandler),
 		Queues: map[string]river.QueueConfig{
 			jobs.QueueEmbed: {MaxWorkers: workers, FetchCooldown: 2 * time.Millisecond,
 				FetchPollInterval: 100 * time.Millisecond},
 		},
 	}))
-	check(client.Start(context.WithoutCancel(d.ctx)))
-	defer func() { check(client.Stop(context.WithoutCancel(d.ctx))) }()
+	must.OK(client.Start(context.WithoutCancel(d.ctx)))
+	defer func() { must.OK(client.Stop(context.WithoutCancel(d.ctx))) }()
 	do()
 }

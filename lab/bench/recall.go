@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
 // Statements take a user, a text and a vector.
@@ -24,13 +26,13 @@ type querier interface {
 // timed runs a statement for a question and returns the milliseconds. A statement that finds nothing is an error.
 func (b *bench) timed(db querier, sql string, q question) float64 {
 	start, found := time.Now(), 0
-	rows := must(db.Query(b.ctx, sql, q.user, q.text, q.vector))
+	rows := must.Get(db.Query(b.ctx, sql, q.user, q.text, q.vector))
 	for rows.Next() {
 		found++
 	}
-	check(rows.Err())
+	must.OK(rows.Err())
 	if found == 0 {
-		check(fmt.Errorf("%s finds nothing for %q of %s", sql, q.text, q.user))
+		must.OK(fmt.Errorf("%s finds nothing for %q of %s", sql, q.text, q.user))
 	}
 	return msSince(start)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -57,7 +58,7 @@ func (b *bench) tellAndReflect(d database, n int, people ...*life) (took, within
 			not exists (select from oxbow.reflection_inbox) and not exists (select from oxbow.river_job
 			  where kind in ('check_trigger', 'reflect', 'contradiction_review') and finalized_at is null)`)
 	})
-	check(d.QueryRow(b.ctx, `
+	must.OK(d.QueryRow(b.ctx, `
 		select extract(epoch from max(completed_at) - min(started_at))::float8,
 		       extract(epoch from sum(completed_at - started_at))::float8
 		  from oxbow.reflection_cycles where started_at >= $1`, start).Scan(&took, &within))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -65,8 +66,8 @@ func (d database) settleDue(db store.DB, n int64) float64 {
 		select max(d.at) from (select trait_next_transition_at as at from oxbow.memories_trait
 		                        where trait_next_transition_at is not null order by 1 limit $1) d`, n)
 	start := time.Now()
-	if done := must(store.SettleTraits(d.ctx, db, clock, int(n))); done.Settled != n {
-		check(fmt.Errorf("%d traits were settled instead of %d", done.Settled, n))
+	if done := must.Get(store.SettleTraits(d.ctx, db, clock, int(n))); done.Settled != n {
+		must.OK(fmt.Errorf("%d traits were settled instead of %d", done.Settled, n))
 	}
 	return msSince(start)
 }
@@ -77,9 +78,9 @@ var traitsSQL string
 // insertTraits writes n traits with their first events as reflections leave them, in all stages, none of them due
 // yet. Triggers and foreign keys are off meanwhile.
 func (d database) insertTraits(prefix string, n, each int) {
-	check(pgx.BeginFunc(d.ctx, d, func(tx pgx.Tx) error {
-		must(tx.Exec(d.ctx, "set local session_replication_role = replica; select setseed(0.5)"))
-		must(tx.Exec(d.ctx, traitsSQL, n, each, prefix))
+	must.OK(pgx.BeginFunc(d.ctx, d, func(tx pgx.Tx) error {
+		must.Get(tx.Exec(d.ctx, "set local session_replication_role = replica; select setseed(0.5)"))
+		must.Get(tx.Exec(d.ctx, traitsSQL, n, each, prefix))
 		_, err := tx.Exec(d.ctx, `
 			insert into oxbow.trait_events
 			  (user_id, trait_id, seq, event, at, sets, memories, subtype, window_end, confidence, stage)

@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
 // soak is a mixed load for long, by 40 users at a time who come and go.
@@ -107,7 +109,7 @@ func (s *soak) do(sql string, args ...any) {
 			continue
 		}
 		if pg == nil || !strings.HasPrefix(pg.Code, "OX") {
-			check(err)
+			must.OK(err)
 		}
 		return
 	}
@@ -116,8 +118,8 @@ func (s *soak) do(sql string, args ...any) {
 func (s *soak) recall(l *life) {
 	q := s.question(soakUser(l.IntN(4), l.IntN(10)), l.question(l.says()))
 	start := time.Now()
-	rows := must(s.d.Query(s.ctx, "select id from oxbow.recall($1, $2, $3)", q.user, q.text, q.vector))
-	found := must(pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]))
+	rows := must.Get(s.d.Query(s.ctx, "select id from oxbow.recall($1, $2, $3)", q.user, q.text, q.vector))
+	found := must.Get(pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]))
 	s.note(&s.recalls, msSince(start))
 	s.do("select oxbow.touch($1, $2)", q.user, found)
 }
@@ -131,7 +133,7 @@ func (s *soak) note(times *[]float64, ms float64) {
 // sample prints a row of the table.
 func (s *soak) sample(minute float64, work process) {
 	var connections, due, dead, mib int
-	check(s.d.QueryRow(s.ctx, `
+	must.OK(s.d.QueryRow(s.ctx, `
 		select (select count(*) from pg_stat_activity where application_name like 'oxbow worker%'
 		  and datname = current_database()),
 		       (select count(*) from oxbow.river_job where state = 'available' and scheduled_at <= now()),

@@ -12,7 +12,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -25,19 +24,20 @@ import (
 	"text/tabwriter"
 
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := command(ctx, os.Stdout); err != nil {
+	if err := must.Try(func() { command(ctx, os.Stdout) }); err != nil {
 		fmt.Fprintln(os.Stderr, "evaltraits:", err)
 		os.Exit(1)
 	}
 }
 
-func command(ctx context.Context, out io.Writer) error {
+func command(ctx context.Context, out io.Writer) {
 	var reasoner worker.ReasonerConfig
 	flag.StringVar(&reasoner.Provider, "reasoner-provider", "",
 		"provider of a model that reflects: openai, ollama (default: the rules)")
@@ -46,20 +46,10 @@ func command(ctx context.Context, out io.Writer) error {
 	reasoner.APIKey = os.Getenv("OXBOW_REASONER_API_KEY")
 	flag.Parse()
 	if flag.NArg() != 2 {
-		return errors.New("name two files: RECORDS PERSONAS")
+		must.OK(errors.New("name two files: RECORDS PERSONAS"))
 	}
-	people, err := os.ReadFile(flag.Arg(1))
-	if err != nil {
-		return err
-	}
-	personas, err := readPersonas(bytes.NewReader(people))
-	if err != nil {
-		return fmt.Errorf("%s: %w", flag.Arg(1), err)
-	}
-	traits, err := reflectOn(ctx, flag.Arg(0), reasoner)
-	if err != nil {
-		return err
-	}
+	personas := must.Get(readPersonas(must.Get(os.Open(flag.Arg(1)))))
+	traits := reflectOn(ctx, flag.Arg(0), reasoner)
 	var seen, total, most int
 	var refused error
 	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
@@ -77,9 +67,7 @@ func command(ctx context.Context, out io.Writer) error {
 		}
 	}
 	fmt.Fprintf(t, "all\t%d\t%d\tat most %d\n", seen, total, most)
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	must.OK(t.Flush())
 	fmt.Fprintf(out, "\n%.1f %% of the interests were seen.\n", 100*float64(seen)/float64(max(total, 1)))
-	return refused
+	must.OK(refused)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -18,111 +17,66 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/eval"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// reflectOn loads the records into a database that is dropped afterwards, and returns what the
-// visible traits of each user say after reflection.
-func reflectOn(ctx context.Context, records string, reasoner worker.ReasonerConfig) (traits map[string][]string,
-	err error) {
-	dsn, err := pgtest.Create(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, pgtest.Drop(context.WithoutCancel(ctx), dsn)) }()
-	if err := migrations.Up(ctx, dsn, migrations.Options{}); err != nil {
-		return nil, err
-	}
-	cfg, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		return nil, err
-	}
+// reflectOn loads the records into a database that is dropped afterwards, and returns what the visible traits of each
+// user say after reflection.
+func reflectOn(ctx context.Context, records string, reasoner worker.ReasonerConfig) map[string][]string {
+	dsn := must.Get(pgtest.Create(ctx))
+	defer func() { must.OK(pgtest.Drop(context.WithoutCancel(ctx), dsn)) }()
+	must.OK(migrations.Up(ctx, dsn, migrations.Options{}))
+	cfg := must.Get(pgxpool.ParseConfig(dsn))
 	cfg.AfterConnect = pgxvec.RegisterTypes
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
+	pool := must.Get(pgxpool.NewWithConfig(ctx, cfg))
 	defer pool.Close()
-	users, err := load(ctx, pool, records)
-	if err != nil {
-		return nil, err
+	traits := map[string][]string{}
+	for _, user := range load(ctx, pool, records) {
+		embed(ctx, pool, user)
+		traits[user] = reflectOnUser(ctx, worker.Config{DatabaseURL: dsn, Reasoner: reasoner}, pool, user)
 	}
-	traits = map[string][]string{}
-	for _, user := range users {
-		if err := embed(ctx, pool, user); err != nil {
-			return nil, fmt.Errorf("embed the memories of %q: %w", user, err)
-		}
-		if traits[user], err = reflectOnUser(ctx, worker.Config{DatabaseURL: dsn, Reasoner: reasoner}, pool,
-			user); err != nil {
-			return nil, fmt.Errorf("reflect on %q: %w", user, err)
-		}
-	}
-	return traits, nil
+	return traits
 }
 
 // load imports the memories of the records without their jobs, and returns the users.
-func load(ctx context.Context, pool *pgxpool.Pool, records string) (users []string, err error) {
-	file, err := os.ReadFile(records)
-	if err != nil {
-		return nil, err
-	}
-	set, err := eval.Read(bytes.NewReader(file))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", records, err)
-	}
-	client, err := oxbow.New(pool, oxbow.WithoutUseReports())
-	if err != nil {
-		return nil, err
-	}
-	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := client.WithTx(tx).Import(ctx, bytes.NewReader(file), oxbow.ImportOptions{}); err != nil {
-			return fmt.Errorf("%s: %w", records, err)
-		}
+func load(ctx context.Context, pool *pgxpool.Pool, records string) (users []string) {
+	file := must.Get(os.ReadFile(records))
+	set := must.Get(eval.Read(bytes.NewReader(file)))
+	client := must.Get(oxbow.New(pool, oxbow.WithoutUseReports()))
+	must.OK(pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		must.Get(client.WithTx(tx).Import(ctx, bytes.NewReader(file), oxbow.ImportOptions{}))
 		return store.HideFromWorkers(ctx, tx, set.Users)
-	})
-	return set.Users, err
+	}))
+	return set.Users
 }
 
 // embed gives a user's memories vectors and terms.
-func embed(ctx context.Context, pool *pgxpool.Pool, user string) error {
+func embed(ctx context.Context, pool *pgxpool.Pool, user string) {
 	local := embedding.NewLocal(embedding.LocalDimension)
 	model := store.EmbeddingModel{Model: local.Model(), Dimension: local.Dimension()}
-	ids, err := store.MemoryIDs(ctx, pool, user)
-	if err != nil {
-		return err
-	}
-	for some := range slices.Chunk(ids, 128) {
-		memories, err := store.Embeddables(ctx, pool, store.Refs(user, some), local.Model())
-		if err != nil {
-			return err
-		}
+	for some := range slices.Chunk(must.Get(store.MemoryIDs(ctx, pool, user)), 128) {
 		var texts []string
 		var known []store.MemoryRef
-		for _, m := range memories {
+		for _, m := range must.Get(store.Embeddables(ctx, pool, store.Refs(user, some), local.Model())) {
 			texts, known = append(texts, m.Text), append(known, m.MemoryRef)
 		}
-		vectors, err := local.Embed(ctx, texts)
-		if err != nil {
-			return err
-		}
-		if err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		vectors := must.Get(local.Embed(ctx, texts))
+		must.OK(pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			_, written := store.WriteVectors(ctx, tx, model, known, vectors)
 			_, indexed := store.IndexMemories(ctx, tx, store.Refs(user, some))
 			return errors.Join(written, indexed)
-		}); err != nil {
-			return err
-		}
+		}))
 	}
-	return nil
 }
 
-// reflectOnUser puts all facts and episodes of a user into the inbox and reflects at the time of
-// the latest of them. It returns the visible traits, the surest first.
-func reflectOnUser(ctx context.Context, cfg worker.Config, pool *pgxpool.Pool, user string) ([]string, error) {
+// reflectOnUser puts all facts and episodes of a user into the inbox and reflects at the time of the latest of them. It
+// returns the visible traits, the surest first.
+func reflectOnUser(ctx context.Context, cfg worker.Config, pool *pgxpool.Pool, user string) []string {
 	var now time.Time
-	if err := pool.QueryRow(ctx, `
+	must.OK(pool.QueryRow(ctx, `
 		with inbox as (
 		  insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
 		  select user_id, memory_type, id, importance, coalesce(valid_at, created_at), session_id from oxbow.memories
@@ -131,23 +85,12 @@ func reflectOnUser(ctx context.Context, cfg worker.Config, pool *pgxpool.Pool, u
 		), back as (
 		  update oxbow.users set opted_out = false where user_id = $1
 		)
-		select coalesce(max(valid_at), now()) from inbox`, user).Scan(&now); err != nil {
-		return nil, err
-	}
+		select coalesce(max(valid_at), now()) from inbox`, user).Scan(&now))
 	cfg.Now = func() time.Time { return now }
-	w, err := worker.New(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
+	w := must.Get(worker.New(ctx, cfg))
 	defer w.Close()
-	if err := w.Reflect(ctx, user, false, func(jobs.Outcome) {}); err != nil {
-		return nil, err
-	}
-	rows, err := pool.Query(ctx, `
+	must.OK(w.Reflect(ctx, user, false, func(jobs.Outcome) {}))
+	return must.Get(pgx.CollectRows(must.Get(pool.Query(ctx, `
 		select content from oxbow.traits_as_of($1, $2) where stage in ('emerging', 'established', 'core')
-		order by confidence desc, content`, user, now)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+		order by confidence desc, content`, user, now)), pgx.RowTo[string]))
 }

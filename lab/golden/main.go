@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/pmezard/go-difflib/difflib"
+
+	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
 // parallel is how many sections are recorded, or faults planted, at once.
@@ -36,7 +38,8 @@ func main() {
 	faults := flag.Bool("faults", false, "plant the faults whose names match -only, and check that each is noticed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	ok, err := run(ctx, o, *faults)
+	var ok bool
+	err := must.Try(func() { ok = must.Get(run(ctx, o, *faults)) })
 	stop()
 	switch {
 	case err != nil:
@@ -57,10 +60,7 @@ func run(ctx context.Context, o options, faults bool) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("-only: %w", err)
 	}
-	s, err := newSuite(ctx, o.binary)
-	if err != nil {
-		return false, err
-	}
+	s := newSuite(ctx, o.binary)
 	defer s.close()
 	if faults {
 		return s.plantAll(ctx, only)
@@ -130,7 +130,7 @@ func difference(name, before, after string) string {
 // A section is recorded in a database of its own, into one file.
 type section struct {
 	name   string
-	record func(context.Context, *place) (string, error)
+	record func(*place) string
 }
 
 type recording struct {

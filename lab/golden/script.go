@@ -1,15 +1,15 @@
 package main
 
 import (
-	"context"
 	"embed"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
 // scripts holds the questions, a section a file. In a .sql file "-- name: …" begins a block of statements that run as
@@ -26,31 +26,16 @@ var fixtureSQL string
 
 func scriptSections() []section {
 	var sections []section
-	entries, err := scripts.ReadDir("scripts")
-	if err != nil {
-		panic(err) // they are embedded
-	}
-	for _, e := range entries {
-		text, err := scripts.ReadFile("scripts/" + e.Name())
-		if err != nil {
-			panic(err)
-		}
+	for _, e := range must.Get(scripts.ReadDir("scripts")) {
+		text := string(must.Get(scripts.ReadFile("scripts/" + e.Name())))
 		name, isSQL := strings.CutSuffix(e.Name(), ".sql")
+		name = strings.TrimSuffix(name, ".sh")
 		if isSQL {
-			blocks, err := parseSQL(string(text))
-			if err != nil {
-				panic(fmt.Errorf("%s: %w", e.Name(), err))
-			}
-			sections = append(sections, section{name, func(ctx context.Context, p *place) (string, error) {
-				return p.askAll(ctx, blocks)
-			}})
-			continue
+			blocks := must.Get(parseSQL(text))
+			sections = append(sections, section{name, func(p *place) string { return p.askAll(blocks) }})
+		} else {
+			sections = append(sections, section{name, func(p *place) string { return p.typeAll(commands(text)) }})
 		}
-		lines := commands(string(text))
-		name = strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
-		sections = append(sections, section{name, func(ctx context.Context, p *place) (string, error) {
-			return p.typeAll(ctx, lines)
-		}})
 	}
 	return sections
 }
@@ -94,29 +79,23 @@ func commands(text string) []string {
 }
 
 // askAll runs blocks of SQL, and returns their answers. An error is an answer.
-func (p *place) askAll(ctx context.Context, blocks []block) (string, error) {
+func (p *place) askAll(blocks []block) string {
 	n := newNormaliser(p)
 	var out strings.Builder
 	for _, b := range blocks {
 		for _, c := range b.commands {
-			if _, err := p.must(ctx, c); err != nil {
-				return "", fmt.Errorf("block %q: %w", b.name, err)
-			}
+			p.must(c)
 		}
-		answer, err := p.ask(ctx, b.sql)
-		if err != nil {
-			return "", fmt.Errorf("block %q: %w", b.name, err)
-		}
-		fmt.Fprintf(&out, "== %s ==\n%s\n", b.name, n.normalise(answer))
+		fmt.Fprintf(&out, "== %s ==\n%s\n", b.name, n.normalise(p.ask(b.sql)))
 	}
-	return out.String(), nil
+	return out.String()
 }
 
 // ask runs statements, and prints the rows of each or the error that ended them. What they leave open is rolled back.
-func (p *place) ask(ctx context.Context, sql string) (string, error) {
+func (p *place) ask(sql string) string {
 	var out strings.Builder
 	conn := p.conn.PgConn()
-	results := conn.Exec(ctx, sql)
+	results := conn.Exec(p.ctx, sql)
 	for results.NextResult() {
 		r := results.ResultReader()
 		var names []string
@@ -152,7 +131,7 @@ func (p *place) ask(ctx context.Context, sql string) (string, error) {
 	if err := results.Close(); err != nil {
 		refused, ok := errors.AsType[*pgconn.PgError](err)
 		if !ok {
-			return "", err
+			must.OK(err)
 		}
 		fmt.Fprintf(&out, "ERROR %s: %s\n", refused.Code, refused.Message)
 		for _, more := range [][2]string{{"detail", refused.Detail}, {"hint", refused.Hint}} {
@@ -162,22 +141,17 @@ func (p *place) ask(ctx context.Context, sql string) (string, error) {
 		}
 	}
 	if conn.TxStatus() != 'I' {
-		if err := conn.Exec(ctx, "rollback").Close(); err != nil {
-			return "", err
-		}
+		must.OK(conn.Exec(p.ctx, "rollback").Close())
 	}
-	return out.String(), nil
+	return out.String()
 }
 
 // typeAll runs command lines, and returns what a terminal would show: lines of standard error begin with "!".
-func (p *place) typeAll(ctx context.Context, lines []string) (string, error) {
+func (p *place) typeAll(lines []string) string {
 	n := newNormaliser(p)
 	var out strings.Builder
 	for _, line := range lines {
-		stdout, stderr, code, err := p.shell(ctx, line)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", line, err)
-		}
+		stdout, stderr, code := p.shell(line)
 		var text strings.Builder
 		text.WriteString(stdout)
 		if stdout != "" && !strings.HasSuffix(stdout, "\n") {
@@ -191,5 +165,5 @@ func (p *place) typeAll(ctx context.Context, lines []string) (string, error) {
 		}
 		fmt.Fprintf(&out, "$ %s\n%s\n", line, n.normalise(text.String()))
 	}
-	return out.String(), nil
+	return out.String()
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
@@ -32,43 +33,29 @@ type suite struct {
 	copies   atomic.Int64
 }
 
-func newSuite(ctx context.Context, binary string) (*suite, error) {
-	dir, err := os.MkdirTemp("", "oxbow-golden-")
-	if err != nil {
-		return nil, err
-	}
-	s := &suite{dir: dir, binary: binary}
-	if err := s.prepare(ctx); err != nil {
+// newSuite builds the program, unless one is named, and migrates a database with it.
+func newSuite(ctx context.Context, binary string) *suite {
+	s := &suite{dir: must.Get(os.MkdirTemp("", "oxbow-golden-")), binary: binary}
+	if err := must.Try(func() { s.prepare(ctx) }); err != nil {
 		s.close()
-		return nil, err
+		must.OK(err)
 	}
-	return s, nil
+	return s
 }
 
-func (s *suite) prepare(ctx context.Context) (err error) {
+func (s *suite) prepare(ctx context.Context) {
 	if s.binary == "" {
-		if s.binary, err = program.Build(ctx); err != nil {
-			return err
-		}
+		s.binary = must.Get(program.Build(ctx))
 	}
-	if s.binary, err = filepath.Abs(s.binary); err != nil {
-		return err
-	}
-	if s.adminURL, err = pgtest.Create(ctx); err != nil {
-		return fmt.Errorf("no database: %w", err)
-	}
-	if s.admin, err = pgx.ParseConfig(s.adminURL); err != nil {
-		return err
-	}
-	if s.template, err = pgtest.Create(ctx); err != nil {
-		return fmt.Errorf("no database: %w", err)
-	}
+	s.binary = must.Get(filepath.Abs(s.binary))
+	s.adminURL = must.Get(pgtest.Create(ctx))
+	s.admin = must.Get(pgx.ParseConfig(s.adminURL))
+	s.template = must.Get(pgtest.Create(ctx))
 	migrate := exec.CommandContext(ctx, s.binary, "migrate", "up")
 	migrate.Env = environment("DATABASE_URL=" + s.template)
 	if out, err := migrate.CombinedOutput(); err != nil {
-		return fmt.Errorf("oxbow migrate up: %w\n%s", err, out)
+		must.OK(fmt.Errorf("oxbow migrate up: %w\n%s", err, out))
 	}
-	return nil
 }
 
 func (s *suite) close() {
@@ -87,25 +74,18 @@ func (s *suite) close() {
 }
 
 // copyTemplate makes a database like the template, and returns its URL.
-func (s *suite) copyTemplate(ctx context.Context) (string, error) {
-	conn, err := pgx.ConnectConfig(ctx, s.admin)
-	if err != nil {
-		return "", err
-	}
+func (s *suite) copyTemplate(ctx context.Context) string {
+	conn := must.Get(pgx.ConnectConfig(ctx, s.admin))
 	defer conn.Close(context.WithoutCancel(ctx))
-	template, err := pgx.ParseConfig(s.template)
-	if err != nil {
-		return "", err
-	}
+	template := must.Get(pgx.ParseConfig(s.template)).Database
 	name := fmt.Sprintf("%s_%d", s.admin.Database, s.copies.Add(1))
-	if _, err := conn.Exec(ctx, "create database "+name+" template "+template.Database); err != nil {
-		return "", err
-	}
-	return strings.Replace(s.template, template.Database, name, 1), nil
+	must.Get(conn.Exec(ctx, "create database "+name+" template "+template))
+	return strings.Replace(s.template, template, name, 1)
 }
 
 // place is where one section is recorded: a migrated database, and a directory with the program and the samples.
 type place struct {
+	ctx  context.Context
 	dsn  string
 	conn *pgx.Conn
 	dir  string
@@ -117,57 +97,44 @@ var errNotPlanted = errors.New("the database cannot be prepared")
 
 // record records one section in a copy of the migrated database with a fault.
 func (s *suite) record(ctx context.Context, sec section, f fault) (text string, err error) {
-	dsn, err := s.copyTemplate(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-		defer cancel()
-		err = errors.Join(err, pgtest.Drop(ctx, dsn))
-	}()
-	conn, err := connect(ctx, dsn)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, helpersSQL+fixtureSQL+f.sql); err != nil {
-		return "", fmt.Errorf("%w: %w", errNotPlanted, err)
-	}
-	p := &place{dsn: dsn, conn: conn}
-	if p.dir, err = os.MkdirTemp(s.dir, sec.name+"-"); err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(p.dir)) }()
-	if err := s.furnish(p, f); err != nil {
-		return "", err
-	}
-	return sec.record(ctx, p)
+	return text, must.Try(func() {
+		dsn := s.copyTemplate(ctx)
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+			defer cancel()
+			must.OK(pgtest.Drop(ctx, dsn))
+		}()
+		conn := connect(ctx, dsn)
+		defer conn.Close(context.WithoutCancel(ctx))
+		if _, err := conn.Exec(ctx, helpersSQL+fixtureSQL+f.sql); err != nil {
+			must.OK(fmt.Errorf("%w: %w", errNotPlanted, err))
+		}
+		p := &place{ctx: ctx, dsn: dsn, conn: conn, dir: must.Get(os.MkdirTemp(s.dir, sec.name+"-"))}
+		defer func() { must.OK(os.RemoveAll(p.dir)) }()
+		s.furnish(p, f)
+		text = sec.record(p)
+	})
 }
 
 // connect connects with settings that make values read the same everywhere.
-func connect(ctx context.Context, dsn string) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return nil, err
-	}
+func connect(ctx context.Context, dsn string) *pgx.Conn {
+	config := must.Get(pgx.ParseConfig(dsn))
 	maps.Copy(config.RuntimeParams, map[string]string{"timezone": "UTC", "datestyle": "ISO, YMD"})
-	return pgx.ConnectConfig(ctx, config)
+	return must.Get(pgx.ConnectConfig(ctx, config))
 }
 
 // furnish puts the program, the samples and the scripts' own files into the directory of the place.
-func (s *suite) furnish(p *place, f fault) error {
+func (s *suite) furnish(p *place, f fault) {
 	bin := filepath.Join(p.dir, "bin")
-	err := errors.Join(os.Mkdir(bin, 0o755),
-		os.CopyFS(filepath.Join(p.dir, "examples"), os.DirFS(filepath.Join(rootDir(), "examples"))),
-		os.CopyFS(filepath.Join(p.dir, "files"), os.DirFS(filepath.Join(suiteDir(), "files"))))
+	must.OK(os.Mkdir(bin, 0o755))
+	must.OK(os.CopyFS(filepath.Join(p.dir, "examples"), os.DirFS(filepath.Join(rootDir(), "examples"))))
+	must.OK(os.CopyFS(filepath.Join(p.dir, "files"), os.DirFS(filepath.Join(suiteDir(), "files"))))
 	if f.program == "" {
-		err = errors.Join(err, os.Symlink(s.binary, filepath.Join(bin, "oxbow")))
+		must.OK(os.Symlink(s.binary, filepath.Join(bin, "oxbow")))
 	} else {
-		err = errors.Join(err, os.WriteFile(filepath.Join(bin, "oxbow"), []byte("#!/bin/sh\n"+f.program+"\n"), 0o755))
+		must.OK(os.WriteFile(filepath.Join(bin, "oxbow"), []byte("#!/bin/sh\n"+f.program+"\n"), 0o755))
 	}
 	p.env = environment("PATH="+bin+":/usr/bin:/bin", "DATABASE_URL="+p.dsn, "HOME="+p.dir, "OXBOW="+s.binary)
-	return err
 }
 
 // environment is what programs get: nothing of the caller's but what finds the PostgreSQL.
@@ -182,25 +149,24 @@ func environment(own ...string) []string {
 }
 
 // shell runs a command line in the place, and returns what it wrote and how it ended.
-func (p *place) shell(ctx context.Context, line string) (out, errOut string, code int, err error) {
-	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+func (p *place) shell(line string) (out, errOut string, code int) {
+	cmd := exec.CommandContext(p.ctx, "sh", "-c", line)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err = cmd.Run()
+	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() >= 0 {
-		return stdout.String(), stderr.String(), exit.ExitCode(), nil
+		code, err = exit.ExitCode(), nil
 	}
-	return stdout.String(), stderr.String(), 0, err
+	must.OK(err)
+	return stdout.String(), stderr.String(), code
 }
 
 // must runs a command line that has to succeed, and returns what it wrote.
-func (p *place) must(ctx context.Context, line string) (string, error) {
-	out, errOut, code, err := p.shell(ctx, line)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", line, err)
-	} else if code != 0 {
-		return "", fmt.Errorf("%s: exit %d\n%s%s", line, code, out, errOut)
+func (p *place) must(line string) string {
+	out, errOut, code := p.shell(line)
+	if code != 0 {
+		must.OK(fmt.Errorf("%s: exit %d\n%s%s", line, code, out, errOut))
 	}
-	return out, nil
+	return out
 }
