@@ -36,8 +36,7 @@ func clauses(s sentence, t *talk) []sentence {
 			mark = "。"
 		}
 		first, second := read(head+mark), read(whole)
-		ownSubject := len(found) > 0 && len(whole) == len(tail) && m.Value != "comma" && !s.chinese()
-		if separate(&first, &second, t, ownSubject) || apart(&first, t) && second.habit() {
+		if separate(&first, &second, t) || apart(&first, t) && second.habit() {
 			return append([]sentence{first}, clauses(second, t)...)
 		}
 	}
@@ -84,7 +83,7 @@ func standing(head, tail string) (string, bool) {
 }
 
 // separate reports whether two statements are better kept apart: each says of itself what may change.
-func separate(first, second *sentence, t *talk, ownSubject bool) bool {
+func separate(first, second *sentence, t *talk) bool {
 	a, b := first.attributesOf(), second.attributesOf()
 	switch {
 	case len(a) > 0 && len(b) > 0:
@@ -95,8 +94,6 @@ func separate(first, second *sentence, t *talk, ownSubject bool) bool {
 		})
 	case len(a)+len(b) == 0:
 		return apart(first, t) && apart(second, t)
-	case ownSubject:
-		return len(strings.Fields(first.text)) > 2 && len(strings.Fields(second.text)) > 2
 	}
 	one, other := readSentence(*first, t), readSentence(*second, t)
 	return one.stays() && other.stays()

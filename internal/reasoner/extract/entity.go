@@ -76,49 +76,40 @@ func (s *sentence) names(t *talk, add func(name, kind string)) {
 		if !isName(i) {
 			continue
 		}
-		from, starts := i, i == 0 || s.Tokens[i-1].Mark && s.Tokens[i-1].Lower != ","
-		for i++; next(i); i++ {
-			if s.Tokens[i].Lower == "of" && next(i+1) && isName(i+1) && s.Len("entity.organization_end", i-1) > 0 {
-				continue
-			}
-			if !isName(i) {
+		from, to := i, i+1
+		for ; next(to); to++ {
+			of := s.Tokens[to].Lower == "of" && next(to+1) && isName(to+1) && s.Len("entity.organization_end", to-1) > 0
+			if !of && !isName(to) {
 				break
 			}
 		}
-		quoted := from > 0 && strings.Contains("\"“", s.Tokens[from-1].Lower)
-		if starts && s.Len("stop", from) > 0 {
-			if from++; i-from < 2 { // "The Baltic Sea"
-				continue
+		i = to - 1
+		begins := from == 0 || s.Tokens[from-1].Mark && s.Tokens[from-1].Lower != ","
+		switch quoted := from > 0 && strings.Contains("\"“", s.Tokens[from-1].Lower); {
+		case quoted:
+		case begins && s.Len("stop", from) > 0: // "The Baltic Sea"
+			if to-from > 2 {
+				add(s.Slice(from+1, to), s.kindOf(from+1, to))
+			}
+		case !begins || to-from > 1:
+			add(s.Slice(from, to), s.kindOf(from, to))
+		default:
+			if _, ok := s.Around("entity.first", from, to); ok && s.Len("kin", from) == 0 {
+				add(s.Slice(from, to), "person")
 			}
 		}
-		if quoted {
-			continue
-		}
-		kind := s.kindOf(from, i)
-		if starts && i-from == 1 {
-			if _, ok := s.Around("entity.first", from, i); !ok || s.Len("kin", from) > 0 {
-				continue
-			}
-			kind = "person"
-		}
-		add(s.Slice(from, i), kind)
-		i--
 	}
 }
 
 func (s *sentence) kindOf(from, to int) string {
-	several := to-from > 1
-	switch {
-	case several && s.HasIn("entity.organization_end", from, to):
+	if to-from > 1 && s.HasIn("entity.organization_end", from, to) {
 		return "organization"
-	case s.HasIn("entity.place_end", to-1, to):
+	}
+	if s.HasIn("entity.place_end", to-1, to) {
 		return "place"
 	}
-	m, ok := s.Around("entity.kind", from, to)
-	if !ok {
-		return "other"
-	}
-	return m.Value
+	m, _ := s.Around("entity.kind", from, to)
+	return cmp.Or(m.Value, "other")
 }
 
 // relationsOf finds what some sentences say of how the entities that they name belong to who speaks.

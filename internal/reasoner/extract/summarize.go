@@ -73,8 +73,6 @@ func pointOf(s sentence, t *talk) (p point, ok bool) {
 	r := readSentence(s, t)
 	matter := float64(s.words) + float64(s.Han)/2
 	switch {
-	case r.kind == filler:
-		return p, false
 	case r.kind == question || r.kind == order || !r.anchored && s.Len("asks", 0) > 0:
 		p, ok = point{text: s.text, score: 0.1 + min(matter, 20)/200}, matter >= 2
 		p.asked = true

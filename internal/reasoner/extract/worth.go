@@ -13,7 +13,6 @@ type kind int
 
 const (
 	statement kind = iota
-	filler         // courtesies, and what only keeps a conversation going
 	question
 	order // asks for something to be done
 )
@@ -84,9 +83,6 @@ func newReading(s sentence, t *talk) reading {
 		r.sentence = read(rest)
 	}
 	r.weigh()
-	if r.Len("courtesy", 0) > 0 && r.words <= 4 && r.Han <= 6 && !r.Has("first") || r.words+r.Han == 0 {
-		r.kind = filler
-	}
 	return r
 }
 
@@ -185,15 +181,9 @@ func (r *reading) weigh() {
 	case !dated && capitals == 0:
 		v *= 0.6
 	}
-	switch {
-	case matter == 0:
-		return
-	case !chinese:
-		v += float64(capitals) + 0.7*float64(numbers) + 0.4*float64(min(past, 2))
-	default:
-		v += bonus(r.me && !r.you, 0.5) + bonus(r.past || r.future, 0.6) + bonus(kin, 1)
+	if matter > 0 {
+		r.weight = v + float64(capitals) + 0.7*float64(numbers) + 0.4*float64(min(past, 2)) + bonus(kin && chinese, 1)
 	}
-	r.weight = v
 }
 
 // bonus is more if is.
