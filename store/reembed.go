@@ -27,10 +27,23 @@ type Unreembedded struct {
 }
 
 // BeginReembed creates the table for the new vectors. If the table already exists, it resumes with
-// it and returns true.
-func BeginReembed(ctx context.Context, db DB, model EmbeddingModel) (resumed bool, err error) {
-	return one[bool](ctx, db, "prepare the table of new vectors", `select oxbow.reembed_begin($1, $2)`, model.Model,
-		model.Dimension)
+// it and returns true. It waits at most lockTimeout for a lock. The caller may retry.
+func BeginReembed(ctx context.Context, db DB, model EmbeddingModel, lockTimeout time.Duration) (resumed bool, err error) {
+	return oneLocked[bool](ctx, db, lockTimeout, "prepare the table of new vectors",
+		`select oxbow.reembed_begin($1, $2)`, model.Model, model.Dimension)
+}
+
+// oneLocked is one in a transaction that waits at most lockTimeout for a lock.
+func oneLocked[T any](ctx context.Context, db DB, lockTimeout time.Duration, what, sql string, args ...any) (value T, err error) {
+	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		_, err := run(ctx, tx, what, `select set_config('lock_timeout', $1, true)`,
+			fmt.Sprintf("%dms", lockTimeout.Milliseconds()))
+		if err == nil {
+			value, err = one[T](ctx, tx, what, sql, args...)
+		}
+		return err
+	})
+	return value, err
 }
 
 // ReembedPage reads the next memories after the stored place, at most limit. It returns the
@@ -96,14 +109,6 @@ func WriteReembedded(ctx context.Context, tx DB, memories []Unreembedded, vector
 // users of the memories and waits at most lockTimeout for the lock. The caller may retry.
 func FinishReembed(ctx context.Context, db DB, model EmbeddingModel, since time.Time,
 	lockTimeout time.Duration) (missing int64, err error) {
-	const what = "exchange the vectors"
-	return missing, pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		_, err := run(ctx, tx, what, `select set_config('lock_timeout', $1, true)`,
-			fmt.Sprintf("%dms", lockTimeout.Milliseconds()))
-		if err == nil {
-			missing, err = one[int64](ctx, tx, what, `select oxbow.reembed_finish($1, $2, $3)`, model.Model, model.Dimension,
-				since)
-		}
-		return err
-	})
+	return oneLocked[int64](ctx, db, lockTimeout, "exchange the vectors",
+		`select oxbow.reembed_finish($1, $2, $3)`, model.Model, model.Dimension, since)
 }

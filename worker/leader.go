@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/oxbow-memory/oxbow/store"
@@ -16,26 +15,14 @@ const overdue = 2 * time.Minute
 // when the term of the old one expires. A leader that keeps its term without working, or a term recorded
 // far into the future, would delay retries and the extraction of finished conversations.
 func (w *Worker) watchLeader(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		ticker := time.NewTicker(w.cfg.overdue / 4)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
-			deposed, err := store.DeposeLeader(ctx, w.pool, w.cfg.overdue)
-			switch {
-			case ctx.Err() != nil:
-			case err != nil:
-				w.log.WarnContext(ctx, "cannot look for overdue jobs", "error", err)
-			case deposed:
-				w.log.WarnContext(ctx, "deposed the leader, which did not start due jobs", "for", w.cfg.overdue.String())
-			}
+	return repeat(ctx, w.cfg.overdue/4, func(ctx context.Context) {
+		deposed, err := store.DeposeLeader(ctx, w.pool, w.cfg.overdue)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			w.log.WarnContext(ctx, "cannot look for overdue jobs", "error", err)
+		case deposed:
+			w.log.WarnContext(ctx, "deposed the leader, which did not start due jobs", "for", w.cfg.overdue.String())
 		}
 	})
-	return func() { cancel(); watching.Wait() }
 }

@@ -180,8 +180,12 @@ type counting struct {
 	*metrics
 }
 
-func (c *counting) Work(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) (err error) {
-	ended := c.begun(job)
+func (c *counting) Work(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) error {
+	return toOutcome(ctx, job, work, c.begun(job))
+}
+
+// toOutcome runs a job and calls ended with its outcome, even if it panics.
+func toOutcome(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error, ended func(outcome string)) (err error) {
 	outcome := outcomePanicked
 	defer func() { ended(outcome) }()
 	err = work(ctx)

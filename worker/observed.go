@@ -56,24 +56,19 @@ func callOutcome(err error) string {
 	return "failed"
 }
 
-// observedEmbedder is an embedder that counts its calls.
-type observedEmbedder struct {
-	embedder
-	*observed
-}
-
-func (e observedEmbedder) Embed(ctx context.Context, texts []string) (vectors [][]float32, err error) {
-	err = e.call(ctx, call{"embedder", e.Model(), "embed"}, len(texts), func(ctx context.Context) (err error) {
-		vectors, err = e.embedder.Embed(ctx, texts)
+// asked is call for an operation with a result.
+func asked[T any](ctx context.Context, o *observed, c call, texts int, ask func(context.Context) (T, error)) (result T, err error) {
+	err = o.call(ctx, c, texts, func(ctx context.Context) (err error) {
+		result, err = ask(ctx)
 		return err
 	})
-	return vectors, err
+	return result, err
 }
 
-// callModel is call for a language model; it also records the tokens that the model reports.
-func (o *observed) callModel(ctx context.Context, c call, texts int, ask func(context.Context) error) error {
+// askedModel is asked for a language model; it also records the tokens that the model reports.
+func askedModel[T any](ctx context.Context, o *observed, c call, texts int, ask func(context.Context) (T, error)) (T, error) {
 	outer := ctx
-	return o.call(ctx, c, texts, func(ctx context.Context) error {
+	return asked(ctx, o, c, texts, func(ctx context.Context) (T, error) {
 		span := trace.SpanFromContext(ctx)
 		return ask(reasoner.WithRecorder(ctx, func(u reasoner.Usage) {
 			o.metrics.used(u)
@@ -83,26 +78,31 @@ func (o *observed) callModel(ctx context.Context, c call, texts int, ask func(co
 	})
 }
 
+// observedEmbedder is an embedder that counts its calls.
+type observedEmbedder struct {
+	embedder
+	*observed
+}
+
+func (e observedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return asked(ctx, e.observed, call{"embedder", e.Model(), "embed"}, len(texts),
+		func(ctx context.Context) ([][]float32, error) { return e.embedder.Embed(ctx, texts) })
+}
+
 // observedReasoner is a reasoner that counts its calls.
 type observedReasoner struct {
 	reasoner.Reasoner
 	*observed
 }
 
-func (r observedReasoner) Reflect(ctx context.Context, batch reasoner.Batch) (p reasoner.Proposals, err error) {
-	err = r.callModel(ctx, call{"reasoner", r.Name(), "reflect"}, len(batch.Memories), func(ctx context.Context) (err error) {
-		p, err = r.Reasoner.Reflect(ctx, batch)
-		return err
-	})
-	return p, err
+func (r observedReasoner) Reflect(ctx context.Context, batch reasoner.Batch) (reasoner.Proposals, error) {
+	return askedModel(ctx, r.observed, call{"reasoner", r.Name(), "reflect"}, len(batch.Memories),
+		func(ctx context.Context) (reasoner.Proposals, error) { return r.Reasoner.Reflect(ctx, batch) })
 }
 
-func (r observedReasoner) Review(ctx context.Context, c reasoner.Case) (v reasoner.Verdict, err error) {
-	err = r.callModel(ctx, call{"reasoner", r.Name(), "review"}, len(c.Supporting)+len(c.Contradicting), func(ctx context.Context) (err error) {
-		v, err = r.Reasoner.Review(ctx, c)
-		return err
-	})
-	return v, err
+func (r observedReasoner) Review(ctx context.Context, c reasoner.Case) (reasoner.Verdict, error) {
+	return askedModel(ctx, r.observed, call{"reasoner", r.Name(), "review"}, len(c.Supporting)+len(c.Contradicting),
+		func(ctx context.Context) (reasoner.Verdict, error) { return r.Reasoner.Review(ctx, c) })
 }
 
 // observedExtractor is an extractor that counts its calls.
@@ -111,20 +111,16 @@ type observedExtractor struct {
 	*observed
 }
 
-func (x observedExtractor) Extract(ctx context.Context, c reasoner.Conversation) (e reasoner.Extraction, err error) {
-	err = x.callModel(ctx, call{"extractor", x.Name(), "extract"}, len(c.Messages), func(ctx context.Context) (err error) {
-		e, err = x.Extractor.Extract(ctx, c)
-		return err
-	})
-	return e, err
+func (x observedExtractor) Extract(ctx context.Context, c reasoner.Conversation) (reasoner.Extraction, error) {
+	return askedModel(ctx, x.observed, call{"extractor", x.Name(), "extract"}, len(c.Messages),
+		func(ctx context.Context) (reasoner.Extraction, error) { return x.Extractor.Extract(ctx, c) })
 }
 
-func (x observedExtractor) Resolve(ctx context.Context, now time.Time, conflicts []reasoner.Conflict) (r []reasoner.Resolution, err error) {
-	err = x.callModel(ctx, call{"extractor", x.Name(), "resolve"}, len(conflicts), func(ctx context.Context) (err error) {
-		r, err = x.Extractor.Resolve(ctx, now, conflicts)
-		return err
-	})
-	return r, err
+func (x observedExtractor) Resolve(ctx context.Context, now time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
+	return askedModel(ctx, x.observed, call{"extractor", x.Name(), "resolve"}, len(conflicts),
+		func(ctx context.Context) ([]reasoner.Resolution, error) {
+			return x.Extractor.Resolve(ctx, now, conflicts)
+		})
 }
 
 // observedSummarizer is a summarizer that counts its calls.
@@ -133,10 +129,7 @@ type observedSummarizer struct {
 	*observed
 }
 
-func (s observedSummarizer) Summarize(ctx context.Context, told reasoner.Told) (summary string, err error) {
-	err = s.callModel(ctx, call{"summarizer", s.Name(), "summarize"}, len(told.Messages), func(ctx context.Context) (err error) {
-		summary, err = s.Summarizer.Summarize(ctx, told)
-		return err
-	})
-	return summary, err
+func (s observedSummarizer) Summarize(ctx context.Context, told reasoner.Told) (string, error) {
+	return askedModel(ctx, s.observed, call{"summarizer", s.Name(), "summarize"}, len(told.Messages),
+		func(ctx context.Context) (string, error) { return s.Summarizer.Summarize(ctx, told) })
 }

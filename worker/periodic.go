@@ -73,15 +73,22 @@ func (p *periodic) follow(ctx context.Context, kind *jobs.Kind, row store.Schedu
 
 // watch applies changed schedules and, if this worker leads, stores the next runs, until stop is called.
 func (p *periodic) watch(ctx context.Context, client *river.Client[pgx.Tx]) (stop func()) {
+	return repeat(ctx, p.cfg.scheduleAge, func(ctx context.Context) {
+		if err := p.refresh(ctx, client); err != nil && ctx.Err() == nil {
+			p.log.WarnContext(ctx, "cannot read the schedules of jobs", "error", err)
+		}
+	})
+}
+
+// repeat calls do at once and then at an interval, until stop is called or ctx ends.
+func repeat(ctx context.Context, interval time.Duration, do func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		ticker := time.NewTicker(p.cfg.scheduleAge)
+	var repeating sync.WaitGroup
+	repeating.Go(func() {
+		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
-			if err := p.refresh(ctx, client); err != nil && ctx.Err() == nil {
-				p.log.WarnContext(ctx, "cannot read the schedules of jobs", "error", err)
-			}
+			do(ctx)
 			select {
 			case <-ctx.Done():
 				return
@@ -89,7 +96,7 @@ func (p *periodic) watch(ctx context.Context, client *river.Client[pgx.Tx]) (sto
 			}
 		}
 	})
-	return func() { cancel(); watching.Wait() }
+	return func() { cancel(); repeating.Wait() }
 }
 
 func (p *periodic) refresh(ctx context.Context, client *river.Client[pgx.Tx]) error {
@@ -126,15 +133,11 @@ func (n *noting) Work(ctx context.Context, job *rivertype.JobRow, work func(cont
 		return work(ctx)
 	}
 	begun := time.Now()
-	outcome := outcomePanicked
-	defer func() {
+	return toOutcome(ctx, job, work, func(outcome string) {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if err := store.NoteRun(within, n.pool, job.Kind, begun, time.Since(begun), outcome); err != nil {
 			n.log.WarnContext(ctx, "cannot record how a job ended", "kind", job.Kind, "error", err)
 		}
-	}()
-	err := work(ctx)
-	outcome = jobOutcome(job, err)
-	return err
+	})
 }

@@ -107,10 +107,8 @@ func (r *reembed) run(ctx context.Context) (ReembedResult, error) {
 		return result, fmt.Errorf("%w: %s", ErrSameModel, r.model)
 	}
 	err = r.retry(ctx, func() (err error) {
-		return r.withLockTimeout(ctx, func(tx pgx.Tx) (err error) {
-			r.progress.Resumed, err = store.BeginReembed(ctx, tx, r.model)
-			return err
-		})
+		r.progress.Resumed, err = store.BeginReembed(ctx, r.pool, r.model, reembedLockTime)
+		return err
 	})
 	if err != nil {
 		return result, err
@@ -318,15 +316,6 @@ func (r *reembed) retry(ctx context.Context, try func() error) error {
 func isLockTimeout(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == "55P03" || pg.Code == "40P01") // lock not available, deadlock
-}
-
-func (r *reembed) withLockTimeout(ctx context.Context, do func(tx pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d", reembedLockTime.Milliseconds())); err != nil {
-			return err
-		}
-		return do(tx)
-	})
 }
 
 func (r *reembed) tell(waiting error) {

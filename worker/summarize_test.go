@@ -380,7 +380,7 @@ func TestSummaryExpires(t *testing.T) {
 	require.Len(t, b.summaries("bob"), 1)
 	require.Len(t, b.summaries("cid"), 1)
 	require.Len(t, b.summaries("dan"), 1)
-	require.Equal(t, "ann EXPIRE settle: its time was over, bob PROMOTE settle: replies used it, cid PROMOTE app: a good talk", get[string](b, `
+	require.Equal(t, "ann EXPIRE settle: it expired, bob PROMOTE settle: replies used it, cid PROMOTE app: a good talk", get[string](b, `
 		select string_agg(user_id || ' ' || event || ' ' || actor || ': ' || reason, ', ' order by user_id) from oxbow.memory_history where event in ('EXPIRE', 'PROMOTE')`))
 	require.Zero(t, b.count(`oxbow.recall('ann', 'number 17', max_results => 100) where content = $1`, numbers(1, 40)))
 	for _, as := range []string{"believed_as_of => now() - interval '1 hour'", "valid_as_of => now() - interval '1 hour'"} {

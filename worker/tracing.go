@@ -36,11 +36,7 @@ func (t *tracing) Work(ctx context.Context, job *rivertype.JobRow, work func(con
 		return work(ctx)
 	}
 	ctx, ended := startJob(parent, t.tracer, job)
-	outcome := outcomePanicked
-	defer func() { ended(outcome) }()
-	err := work(ctx)
-	outcome = jobOutcome(job, err)
-	return err
+	return toOutcome(ctx, job, work, ended)
 }
 
 // startJob starts the span of a job, and returns a function that ends it.
