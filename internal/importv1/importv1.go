@@ -2,6 +2,7 @@
 package importv1
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -250,12 +251,11 @@ func (v *importer) checkModel(ctx context.Context, db store.DB) error {
 	return nil
 }
 
+// reading returns the connection to the database that holds the table.
+func (v *importer) reading() *pgx.Conn { return cmp.Or(v.source.conn, v.conn) }
+
 // prepare counts the rows and collects what the import needs to know about the whole table.
 func (v *importer) prepare(ctx context.Context) error {
-	db := v.conn
-	if v.source.conn != nil {
-		db = v.source.conn
-	}
 	next := v.report.clone()
 	next.ImportanceScale = v.options.ImportanceScale
 	scale := "null::boolean"
@@ -263,7 +263,7 @@ func (v *importer) prepare(ctx context.Context) error {
 		scale = v.source.tenfold()
 	}
 	var tenfold *bool
-	err := db.QueryRow(ctx, fmt.Sprintf(`select count(*), %s, count(*) filter (where %s) from %s s`,
+	err := v.reading().QueryRow(ctx, fmt.Sprintf(`select count(*), %s, count(*) filter (where %s) from %s s`,
 		scale, v.source.related(traitTypes(v.types)), v.source.table)).Scan(&next.Rows, &tenfold, &next.Related)
 	switch {
 	case err != nil && store.IsDataError(err):

@@ -75,11 +75,7 @@ func (v *importer) pair(ctx context.Context, size int) bool {
 // boundary returns the id of the last row of the next batch. ok is false if fewer than size rows
 // are left.
 func (v *importer) boundary(ctx context.Context, size int) (id uuid.UUID, ok bool) {
-	db := v.conn
-	if v.source.conn != nil {
-		db = v.source.conn
-	}
-	err := db.QueryRow(ctx, fmt.Sprintf(`select s.id from %s s where s.id > '%s' order by s.id offset %d limit 1`,
+	err := v.reading().QueryRow(ctx, fmt.Sprintf(`select s.id from %s s where s.id > '%s' order by s.id offset %d limit 1`,
 		v.source.table, v.report.After, size-1)).Scan(&id)
 	return id, err == nil
 }

@@ -2,8 +2,12 @@ package importv1
 
 // relatedSteps are the statements of stage evidence. They read the table oxbow_v1_related, which
 // has the columns of read. Each returns a number and can be repeated.
-var relatedSteps = []struct{ name, sql string }{
-	{"evidence", `
+var relatedSteps = []struct {
+	name string
+	made func(*Report) *int64
+	sql  string
+}{
+	{"evidence", func(r *Report) *int64 { return &r.Evidence }, `
 with seen as materialized (
   select t.user_id, t.id as trait_id, e.direction, e.id as evidence_id, e.quality, m.memory_type, m.id as memory_id,
          coalesce(m.valid_at, m.created_at) as at, m.session_id, coalesce(u.timezone, 'UTC') as timezone,
@@ -31,7 +35,7 @@ with seen as materialized (
   returning 1
 )
 select (select count(*) from made), (select count(*) from seen where memory_id is null or seq is null)`},
-	{"parents", `
+	{"parents", func(r *Report) *int64 { return &r.Parents }, `
 with pair as materialized (
   select distinct on (p.user_id, p.child) p.user_id, p.child, p.parent
     from (select r.user_id, r.id as child, coalesce(r.trait_parent_id,
@@ -56,7 +60,7 @@ select (select count(*) from made),
        (select count(*) from pair where not exists (select from oxbow.memories_trait t
          where t.user_id = pair.user_id and t.id = pair.child and t.trait_parent_id is not null)
            and not exists (select from made where made.id = pair.child))`},
-	{"history", `
+	{"history", func(r *Report) *int64 { return &r.History }, `
 with pair as materialized (
   select m.user_id, m.memory_type, m.id, m.content, m.metadata, m.expired_at, n.memory_type as next_type,
     n.id as next_id, n.content as next_content, n.metadata as next_metadata
@@ -79,7 +83,7 @@ with pair as materialized (
   returning 1
 )
 select (select count(*) from noted), 0::bigint`},
-	{"sources", `
+	{"sources", func(r *Report) *int64 { return &r.Sources }, `
 with made as (
   insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
   select distinct m.user_id, m.memory_type, m.id, s.session_id

@@ -1,6 +1,7 @@
 package importv1
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,14 +95,8 @@ var casts = map[string]map[string]string{
 // openSource finds the table and checks its columns.
 func openSource(ctx context.Context, target *pgx.Conn, o Options) (*source, error) {
 	s := &source{conn: o.Source, vectors: o.KeepVectors}
-	db := target
-	if s.conn != nil {
-		db = s.conn
-	}
-	table := o.Table
-	if table == "" {
-		table = "public.embeddings"
-	}
+	db := cmp.Or(s.conn, target)
+	table := cmp.Or(o.Table, "public.embeddings")
 	var oid uint32
 	var schema, name, kind, database string
 	err := db.QueryRow(ctx, `

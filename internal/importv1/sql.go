@@ -228,17 +228,17 @@ total as materialized (
     from read group by 1, 2, 3
 )
 select (select coalesce(sum(rows), 0)::bigint from total), (select max(last)::uuid from total),
-       (select coalesce(json_agg(t), '[]') from (
+       json_build_object('types', (select coalesce(json_agg(t), '[]') from (
           select label as "from", coalesce(kind, '') as "to", sum(rows) as rows,
             coalesce(sum(rows) filter (where refusal is not null), 0) as refused,
                  coalesce(sum(orphans) filter (where refusal is null), 0) as orphans
             from total group by 1, 2) t),
-       (select coalesce(json_agg(r), '[]') from (
+       'reasons', (select coalesce(json_agg(r), '[]') from (
           select refusal as reason, sum(rows) as rows from total where refusal is not null group by 1) r),
-       (select coalesce(json_agg(e), '[]') from (
+       'examples', (select coalesce(json_agg(e), '[]') from (
           select id, refusal as reason, coalesce(detail, '') as detail from read
             where refusal is not null order by id limit 1000) e),
-       (select coalesce(json_agg(m), '[]') from (%[1]s) m), trait.users, trait.ids
+       'made', (select coalesce(json_agg(m), '[]') from (%[1]s) m)), trait.users, trait.ids
   from (select array_agg(user_id order by user_id, id) as users, array_agg(id order by user_id, id) as ids
           from (%[2]s) t) trait`
 

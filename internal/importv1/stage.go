@@ -2,7 +2,6 @@ package importv1
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -29,15 +28,15 @@ func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *R
 	if v.options.DryRun {
 		sql = dryRunSQL(rows, kinds)
 	}
-	var types, reasons, examples, made []byte
+	var counted totals
 	var users []string
 	var traits []uuid.UUID
-	if err := tx.QueryRow(ctx, sql, pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &types, &reasons, &examples,
-		&made, &users, &traits); err != nil {
+	if err := tx.QueryRow(ctx, sql, pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &counted, &users, &traits); err != nil {
 		return page, err
 	}
-	if err := v.count(next, types, reasons, examples, made); err != nil || v.options.DryRun {
-		return page, err
+	next.count(counted)
+	if v.options.DryRun {
+		return page, nil
 	}
 	if len(traits) > 0 {
 		if _, err := tx.Exec(ctx, adoptSQL, users, traits); err != nil {
@@ -56,49 +55,42 @@ func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *R
 	return page, nil
 }
 
+// totals counts the rows of a statement that ends with totalsSQL.
+type totals struct {
+	Types []struct {
+		Type
+		Orphans int64 `json:"orphans"`
+	} `json:"types"`
+	Reasons []struct {
+		Reason string `json:"reason"`
+		Rows   int64  `json:"rows"`
+	} `json:"reasons"`
+	Made     []Type    `json:"made"`
+	Examples []Refusal `json:"examples"`
+}
+
 // count adds a statement's counts to the report.
-func (v *importer) count(next *Report, types, reasons, examples, made []byte) error {
-	var counted struct {
-		types []struct {
-			Type
-			Orphans int64 `json:"orphans"`
-		}
-		reasons []struct {
-			Reason string `json:"reason"`
-			Rows   int64  `json:"rows"`
-		}
-		made     []Type
-		examples []Refusal
-	}
-	for _, part := range []struct {
-		raw  []byte
-		into any
-	}{{types, &counted.types}, {reasons, &counted.reasons}, {made, &counted.made}, {examples, &counted.examples}} {
-		if err := json.Unmarshal(part.raw, part.into); err != nil {
-			return fmt.Errorf("read the totals: %w", err)
-		}
-	}
+func (r *Report) count(counted totals) {
 	stored := map[string]int64{}
-	for _, m := range counted.made {
+	for _, m := range counted.Made {
 		stored[m.From] = m.Rows
 	}
-	for _, t := range counted.types {
-		sum := next.of(t.From)
+	for _, t := range counted.Types {
+		sum := r.of(t.From)
 		fresh := stored[t.From]
 		sum.To = t.To
 		sum.Rows, sum.Refused, sum.New, sum.There = sum.Rows+t.Rows, sum.Refused+t.Refused, sum.New+fresh,
 			sum.There+t.Rows-t.Refused-fresh
 		if t.Orphans > 0 {
-			next.Orphans["superseded_by"] += t.Orphans
+			r.Orphans["superseded_by"] += t.Orphans
 		}
 	}
-	for _, r := range counted.reasons {
-		next.Refused[r.Reason] += r.Rows
+	for _, c := range counted.Reasons {
+		r.Refused[c.Reason] += c.Rows
 	}
-	for _, e := range counted.examples {
-		next.refuse(e)
+	for _, e := range counted.Examples {
+		r.refuse(e)
 	}
-	return nil
 }
 
 // related stores the relations between rows.
@@ -128,16 +120,7 @@ func (v *importer) related(ctx context.Context, tx pgx.Tx, rows string, next *Re
 		if err := tx.QueryRow(ctx, step.sql).Scan(&made, &orphans); err != nil {
 			return page, fmt.Errorf("%s: %w", step.name, err)
 		}
-		switch step.name {
-		case "evidence":
-			next.Evidence += made
-		case "parents":
-			next.Parents += made
-		case "history":
-			next.History += made
-		case "sources":
-			next.Sources += made
-		}
+		*step.made(next) += made
 		if orphans > 0 {
 			next.Orphans[step.name] += orphans
 		}
@@ -151,19 +134,15 @@ func (v *importer) verify(ctx context.Context, tx pgx.Tx, rows string, next *Rep
 	if _, err := tx.Exec(ctx, `select set_config('enable_seqscan', 'on', true)`); err != nil {
 		return page, err
 	}
-	var types []byte
-	err = tx.QueryRow(ctx, fmt.Sprintf(verifySQL, rows, kindSQL(v.types)), pgx.QueryExecModeExec).Scan(&page.rows,
-		&page.last, &types)
-	if err != nil {
-		return page, err
-	}
 	var found []struct {
 		From  string `json:"from"`
 		Rows  int64  `json:"rows"`
 		Found int64  `json:"found"`
 	}
-	if err := json.Unmarshal(types, &found); err != nil {
-		return page, fmt.Errorf("read the totals: %w", err)
+	err = tx.QueryRow(ctx, fmt.Sprintf(verifySQL, rows, kindSQL(v.types)), pgx.QueryExecModeExec).Scan(&page.rows,
+		&page.last, &found)
+	if err != nil {
+		return page, err
 	}
 	for _, f := range found {
 		next.of(f.From).Missing += f.Rows - f.Found

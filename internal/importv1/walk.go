@@ -217,10 +217,6 @@ func (v *importer) copyRows(ctx context.Context, tx pgx.Tx, page string) error {
 
 // refuseNext skips the next row, which PostgreSQL rejects.
 func (v *importer) refuseNext(ctx context.Context, where string, why *pgconn.PgError) error {
-	db := v.conn
-	if v.source.conn != nil {
-		db = v.source.conn
-	}
 	condition := "true"
 	if v.report.Looked > 0 {
 		condition = fmt.Sprintf("s.id > '%s'", v.report.After)
@@ -231,7 +227,7 @@ func (v *importer) refuseNext(ctx context.Context, where string, why *pgconn.PgE
 	// The error's text may quote the row.
 	refusal := Refusal{Reason: "PostgreSQL rejects it", Detail: "SQLSTATE " + why.Code}
 	var from string
-	err := db.QueryRow(ctx, fmt.Sprintf(`select s.id, coalesce(%s, '') from %s s where %s order by s.id limit 1`,
+	err := v.reading().QueryRow(ctx, fmt.Sprintf(`select s.id, coalesce(%s, '') from %s s where %s order by s.id limit 1`,
 		fmt.Sprintf(lowerSQL, v.source.sql("memory_type")), v.source.table, condition)).Scan(&refusal.ID, &from)
 	if err != nil {
 		return sourceError(err, v.source.name)
