@@ -252,7 +252,7 @@ func TestTraitsOfApplicationsAreRefused(t *testing.T) {
 	for _, sql := range []string{insert,
 		`insert into oxbow.memories_trait (user_id, memory_type, content) values ('ann', 'trait', 'is patient')`} {
 		_, err := b.pool.Exec(t.Context(), sql)
-		require.ErrorContains(t, err, "memory_type must not be trait: only reflection makes traits")
+		require.ErrorContains(t, err, "memory_type must not be trait: only reflection creates traits")
 	}
 	for role, allowed := range map[string]bool{"": true, "oxbow_worker": true, "oxbow_app": false} {
 		tx := begin(t, open(t, b.dsn, role))

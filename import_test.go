@@ -198,7 +198,7 @@ func TestImportInTheCallersTransaction(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(),
 		`insert into oxbow.memories (user_id, memory_type, content) values ('ann', 'trait', 'x')`)
-	require.ErrorContains(t, err, "only reflection makes traits")
+	require.ErrorContains(t, err, "only reflection creates traits")
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.memories`))
 }

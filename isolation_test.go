@@ -139,7 +139,7 @@ func TestApplicationLoginMayNotImportTraitsOrHistory(t *testing.T) {
 	_, err = b.app(t).EraseUser(t.Context(), "Zebedee")
 	require.NoError(t, err)
 	_, err = b.app(t).Import(t.Context(), strings.NewReader(file.String()), oxbow.ImportOptions{Traits: true})
-	require.ErrorContains(t, err, "memory_type must not be trait: only reflection makes traits")
+	require.ErrorContains(t, err, "memory_type must not be trait: only reflection creates traits")
 	history := linesWith(file.String(), `"type": "memory_history"`)
 	require.NotEmpty(t, history)
 	_, err = b.app(t).Import(t.Context(), strings.NewReader(history), oxbow.ImportOptions{Traits: true})
@@ -147,7 +147,7 @@ func TestApplicationLoginMayNotImportTraitsOrHistory(t *testing.T) {
 	_, err = b.app(t).Import(t.Context(),
 		strings.NewReader(`{"user": "ann", "memory_type": "trait", "content": "is patient"}`),
 		oxbow.ImportOptions{Traits: true})
-	require.ErrorContains(t, err, "memory_type must not be trait: only reflection makes traits")
+	require.ErrorContains(t, err, "memory_type must not be trait: only reflection creates traits")
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.memories`))
 }
 

@@ -27,7 +27,7 @@ type MemoryType = store.MemoryType
 const (
 	TypeFact     = store.Fact     // a discrete, objective statement; a newer fact supersedes it
 	TypeEpisodic = store.Episodic // an event
-	TypeTrait    = store.Trait    // a lasting quality of a person; only reflection makes traits
+	TypeTrait    = store.Trait    // a lasting quality of a person; only reflection creates traits
 	TypeDocument = store.Document // a chunk of a file
 )
 

@@ -167,7 +167,7 @@ func (q Query) params() (store.RecallParams, error) {
 	}
 	switch {
 	case strings.TrimSpace(q.Text) == "" && q.Embedding == nil:
-		return none, invalid("text", q.Text, "must not be blank when there is no embedding")
+		return none, invalid("text", q.Text, "must not be blank without an embedding")
 	case !utf8.ValidString(q.Text) || strings.ContainsRune(q.Text, 0):
 		return none, invalid("text", q.Text, "must be valid UTF-8 without NUL")
 	case q.Limit < 0 || q.Limit > 1000:

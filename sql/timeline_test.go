@@ -81,11 +81,11 @@ func TestTimelineInChineseAndByVector(t *testing.T) {
 	require.Equal(t, []string{"我住在北京。", "我搬到上海了。"}, all[string](t, tx,
 		`select content from oxbow.timeline($1, null, $2::text::halfvec)`, user, axis(0)))
 	for says, sql := range map[string]string{
-		"topic must not be empty when there is no embedding": `select oxbow.timeline($1, ' ')`,
-		"max_results must be between 1 and 1000":             `select oxbow.timeline($1, 'x', max_results => 0)`,
-		"types must be fact or episodic":                     `select oxbow.timeline($1, 'x', types => '{trait}')`,
-		"embedding must have 1024 dimensions":                `select oxbow.timeline($1, 'x', '[1]')`,
-		"user_id must not be empty":                          `select oxbow.timeline(left($1, 0), 'x')`,
+		"topic must not be empty without an embedding": `select oxbow.timeline($1, ' ')`,
+		"max_results must be between 1 and 1000":       `select oxbow.timeline($1, 'x', max_results => 0)`,
+		"types must be fact or episodic":               `select oxbow.timeline($1, 'x', types => '{trait}')`,
+		"embedding must have 1024 dimensions":          `select oxbow.timeline($1, 'x', '[1]')`,
+		"user_id must not be empty":                    `select oxbow.timeline(left($1, 0), 'x')`,
 	} {
 		require.Contains(t, fails(t, tx, sql, user).Message, says)
 	}

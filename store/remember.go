@@ -79,7 +79,7 @@ func (b *Batch) encode(i int) ([]byte, error) {
 	}
 	if m.Type == Trait {
 		return nil, Invalid("memory_type", string(m.Type),
-			"must be fact, episodic or document: only reflection makes traits")
+			"must be fact, episodic or document: only reflection creates traits")
 	}
 	if m.Type == "" {
 		m.Type = Fact

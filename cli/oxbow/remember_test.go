@@ -210,7 +210,7 @@ func TestRecallRefuses(t *testing.T) {
 		says string
 		args []string
 	}{
-		{`text must not be blank when there is no embedding, got " "`, []string{"ada", " "}},
+		{`text must not be blank without an embedding, got " "`, []string{"ada", " "}},
 		{`text must be valid UTF-8`, []string{"ada", "\xff"}},
 	} {
 		r := d.run(append([]string{"recall"}, bad.args...)...)

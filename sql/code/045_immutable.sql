@@ -16,7 +16,7 @@ begin
     detail  = format('The memory is %s %s of user %L.', old.memory_type, old.id, old.user_id),
     hint    = case
       when field = 'content' and old.memory_type = 'trait' then
-        format('oxbow.edit_trait(user_id => %L, id => %L, content => …) corrects a trait, and keeps what it said before.', old.user_id, old.id)
+        format('oxbow.edit_trait(user_id => %L, id => %L, content => …) corrects a trait and keeps the old wording.', old.user_id, old.id)
       when field = 'content' then format('oxbow.supersede(user_id => %L, id => %L, content => …) makes a new version and keeps the old one.',
                                  old.user_id, old.id)
       else format('Insert a new memory, and oxbow.forget(user_id => %L, id => %L) this one.', old.user_id, old.id) end;
@@ -43,7 +43,7 @@ begin
   raise exception using
     errcode = 'check_violation',
     column  = 'memory_type',
-    message = 'memory_type must not be trait: only reflection makes traits',
+    message = 'memory_type must not be trait: only reflection creates traits',
     detail  = 'The value is ''trait''.',
     hint    = case
       when origin = '' then 'Insert a fact or an episode. To bring old traits in: oxbow import --traits FILE, as the owner of the tables.'

@@ -18,7 +18,7 @@ begin
     raise exception using
       errcode = 'OX101',
       message = format('user %L has no memory %s', left(_user_id, 255), _id),
-      detail  = 'It may have been erased: what is forgotten is kept for 30 days.';
+      detail  = 'It may have been erased: forgotten memories are kept for 30 days.';
   end if;
   return memory;
 end $$;

@@ -122,7 +122,7 @@ begin
   ), noted as (
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, actor, reason)
     select d.user_id, 'episodic', d.id, case when d.used then 'PROMOTE' else 'EXPIRE' end, case when not d.used then d.content end, 'settle',
-           case when d.used then 'replies used it' else 'its time was over' end
+           case when d.used then 'replies used it' else 'it expired' end
       from due d
   )
   select count(*) filter (where not d.used), count(*) filter (where d.used) into expired, promoted from due d;

@@ -56,7 +56,7 @@ begin
   elsif _max_results is null or _max_results not between 1 and 1000 then
     perform oxbow.reject('max_results', _max_results::text, 'must be between 1 and 1000');
   elsif coalesce(_query, '') !~ '\S' and _dimensions is null then
-    perform oxbow.reject(_name, _query, 'must not be empty when there is no embedding');
+    perform oxbow.reject(_name, _query, 'must not be empty without an embedding');
   elsif _dimensions is not null then
     perform oxbow.reject('embedding', format('%s dimensions', _dimensions),
         format('must have %s dimensions', s.value ->> 'dimension'))
