@@ -88,6 +88,11 @@ func (w *Worker) waitUntilIdle(
 		}
 		if left.Now > 0 || left.Soon > 0 {
 			idle = 0
+			if left.Now == 0 { // nothing is left for check_trigger jobs to give way to
+				if err := store.WakeJobs(ctx, w.pool, []string{jobs.CheckTriggerArgs{}.Kind()}); err != nil {
+					return left, err
+				}
+			}
 		} else if idle++; idle == 2 {
 			oldest, err := store.OldestActivity(ctx, w.pool)
 			if err != nil || oldest == 0 || oldest == folded { // equal to folded: folding failed
