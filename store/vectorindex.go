@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// IndexPolicy determines which users' vectors are indexed. The vectors of the others are scanned.
-type IndexPolicy struct {
-	Policy string `json:"policy"` // auto, always or never
-	From   int64  `json:"from"`   // with auto: the minimum number of memories of one type
-	Most   int    `json:"most"`   // with auto: the maximum number of indexed users and types
-}
-
 // IndexedUser is a user whose vectors of one type have an index or are about to get one.
 type IndexedUser struct {
 	UserID  string     `json:"user_id"`
@@ -51,11 +44,6 @@ func IndexVectors(ctx context.Context, db DB, limit int) (int, error) {
 
 func vectorStep(ctx context.Context, db DB, function string, limit int) (int, error) {
 	return one[int](ctx, db, "maintain the vector index", `select oxbow.`+function+`($1)`, limit)
-}
-
-// ReadIndexPolicy reads the setting vector_index.
-func ReadIndexPolicy(ctx context.Context, db DB) (IndexPolicy, error) {
-	return CollectOne[IndexPolicy](ctx, db, `select s.policy, s."from", s.most from oxbow.vector_index_setting() s`)
 }
 
 // IndexedUsers returns the users whose vectors are indexed, in the order in which they got their
