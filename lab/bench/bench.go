@@ -31,7 +31,7 @@ type bench struct {
 // measure starts PostgreSQL, runs a benchmark, prints its promises, and writes them into the page if one is named.
 func (b *bench) measure(run func(*bench)) (err error) {
 	cleanUp := context.WithoutCancel(b.ctx)
-	base, err := os.MkdirTemp("/var/tmp", "oxbow-bench-") // on disk, where a commit costs what it costs
+	base, err := os.MkdirTemp("/var/tmp", "oxbow-bench-") // on disk, because a commit in memory is too cheap
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
-// variant is one of the things that are compared. It returns what it measures in one round.
+// variant is one side of a comparison. It returns its measurement of one round.
 type variant struct {
 	name    string
 	measure func() float64
@@ -72,7 +72,7 @@ func (b *bench) row(cells ...any) {
 	fmt.Fprintln(b.out, strings.TrimRight(line, " "))
 }
 
-// promise is a row of the page. Of several measurements with one name the worst counts.
+// promise is a row of the page. The worst of several measurements with one name counts.
 type promise struct {
 	what, goal string
 	measured   float64
@@ -86,13 +86,13 @@ func (p promise) verdict() string {
 	return "missed"
 }
 
-// atMost compares a measured number with the largest that is promised.
+// atMost compares a measured number with the promised maximum.
 func (b *bench) atMost(what string, goal, measured float64) {
 	b.promise(promise{what, fmt.Sprintf("≤ %g", goal), measured, measured <= goal},
 		func(old float64) bool { return measured > old })
 }
 
-// atLeast compares a measured number with the smallest that is promised.
+// atLeast compares a measured number with the promised minimum.
 func (b *bench) atLeast(what string, goal, measured float64) {
 	b.promise(promise{what, fmt.Sprintf("≥ %g", goal), measured, measured >= goal},
 		func(old float64) bool { return measured < old })
@@ -118,7 +118,7 @@ func quantile(values []float64, share float64) float64 {
 
 func msSince(start time.Time) float64 { return time.Since(start).Seconds() * 1000 }
 
-// together lets clients work at once.
+// together runs clients concurrently.
 func together(clients int, work func(client int)) {
 	var group errgroup.Group
 	for client := range clients {

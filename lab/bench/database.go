@@ -51,7 +51,7 @@ func (b *bench) copyOf(template, name string) database {
 	return b.databases[name]
 }
 
-// open connects to a database with settings of the session.
+// open connects to a database with the given session settings.
 func (b *bench) open(name string, settings map[string]string) database {
 	cfg := must.Get(pgxpool.ParseConfig(b.server.DSN(name)))
 	cfg.MaxConns, cfg.AfterConnect = 32, func(ctx context.Context, conn *pgx.Conn) error {
@@ -70,7 +70,7 @@ func (d database) exec(sql string, args ...any) pgconn.CommandTag {
 	return must.Get(d.Exec(d.ctx, sql, args...))
 }
 
-// ask returns the one value that a query returns.
+// ask returns the single value of a query.
 func ask[T any](d database, sql string, args ...any) T {
 	return must.Get(pgx.CollectExactlyOneRow(must.Get(d.Query(d.ctx, sql, args...)), pgx.RowTo[T]))
 }
@@ -88,7 +88,7 @@ func (b *bench) until(d database, condition string) {
 	}
 }
 
-// working runs a worker while do runs.
+// working runs a worker during do.
 func (b *bench) working(d database, cfg worker.Config, do func()) {
 	cfg.DatabaseURL = d.dsn
 	w := must.Get(worker.New(b.ctx, cfg))
@@ -103,7 +103,7 @@ func (b *bench) working(d database, cfg worker.Config, do func()) {
 	do()
 }
 
-// embedAll runs a worker until every memory has a vector and terms, then does what autovacuum would do later.
+// embedAll runs a worker until every memory has a vector and terms, and then vacuums as autovacuum would.
 func (b *bench) embedAll(d database) {
 	b.working(d, worker.Config{}, func() { b.until(d, allEmbedded) })
 	d.exec("vacuum analyze")
@@ -121,8 +121,8 @@ func (d database) remember(user string, texts []string) {
 		texts)
 }
 
-// rememberFrom stores the texts as memories first, first+1, … of a user, who has had a conversation every so often
-// since they began.
+// rememberFrom stores the texts as memories first, first+1, … of a user, whose conversations continue at the same
+// interval.
 func (d database) rememberFrom(first int, begin time.Time, every time.Duration, user string, texts []string) {
 	columns := []string{"user_id", "memory_type", "content", "session_id", "seq", "agent_id", "metadata", "valid_at",
 		"created_at"}
@@ -137,7 +137,8 @@ func (d database) rememberFrom(first int, begin time.Time, every time.Duration, 
 	})
 }
 
-// labels returns what filters select by. Each selects half of the memories, except the agent "rare": one in a hundred.
+// labels returns the values that filters select by. Each selects half of the memories, except the agent "rare", which
+// selects one in a hundred.
 func labels(i int) (agent, metadata string) {
 	agent = []string{"first", "second"}[i/10%2]
 	if i%100 == 99 {
@@ -147,13 +148,13 @@ func labels(i int) (agent, metadata string) {
 		[]string{"work", "personal"}[i/10%2])
 }
 
-// question is what somebody asks about their memories.
+// question is a question of a user about their memories.
 type question struct {
 	user, text string
 	vector     pgvector.HalfVector
 }
 
-// questions makes n questions of a user, each about one of the texts.
+// questions returns n questions of a user, each about one of the texts.
 func (b *bench) questions(w writer, n int, user string, texts []string) []question {
 	questions := make([]question, n)
 	for i := range questions {

@@ -7,8 +7,8 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// extraction measures the rules: from messages in the table to memories that can be recalled, for 200 users of up to
-// 1,000 memories, and for one user of 10,000.
+// extraction measures the rules, from stored messages to recallable memories, for 200 users of up to 1,000 memories,
+// and for one user of 10,000.
 func extraction(b *bench) {
 	messages := b.sized(20_000)
 	d, w := b.database("bench_extract"), newWriter(seed)
@@ -34,7 +34,7 @@ func extraction(b *bench) {
 			})
 			d.exec(`
 				update oxbow.river_job set state = 'available', scheduled_at = now()
-				 where kind = 'extract' and state = 'scheduled'`) // a conversation that is quiet is due
+				 where kind = 'extract' and state = 'scheduled'`) // quiet conversations are due
 			start, took := time.Now(), 0.0
 			b.working(d, worker.Config{}, func() {
 				b.until(d, `not exists (select from oxbow.messages where extracted_at is null)

@@ -66,7 +66,7 @@ func filters(b *bench) {
 	b.atMost(fmt.Sprintf("recall by common words / bare vector query, %d memories alike", memories), 4, r.ratio(1, 0))
 }
 
-// supersedeHalf ends every second memory of a user in favour of one beside it.
+// supersedeHalf supersedes every second memory of a user with its neighbour.
 func (d database) supersedeHalf(user string) {
 	d.exec(`
 		update oxbow.memories m

@@ -45,15 +45,15 @@ func growth(b *bench) {
 	}
 	b.table("Growth", fmt.Sprintf("%-44s", ""), "exponent")
 	for i, s := range steps {
-		// Below 50 pages, growth says nothing.
+		// Growth below 50 pages is not significant.
 		exponent := math.Log10(max(measured[1].median(i), 50) / max(measured[0].median(i), 50))
 		b.row(fmt.Sprintf("%-44s", s.name), exponent)
 		b.atMost("growth with the database, exponent of pages, the worst step", 0.1, exponent)
 	}
 }
 
-// steps are what users wait for, and the upkeep of everybody's data: sweep, the check, the gauges, settling. Each is
-// rolled back, except the check, which needs a transaction of its own and changes nothing.
+// steps are the calls that users wait for, and the maintenance of all users' data: sweep, the check, the gauges,
+// settling. Each is rolled back, except the check, which needs its own transaction and changes nothing.
 func (b *bench) steps(d database, questions []question) []variant {
 	pages := func(do func()) float64 {
 		const count = "select (blks_hit + blks_read)::float8 from pg_stat_database where datname = current_database()"

@@ -70,7 +70,7 @@ func importV1(b *bench) {
 		defer from.Release()
 		run(d, importv1.Options{Source: from.Conn()})
 	})
-	same.measure() // makes what COPY brings
+	same.measure() // computes the rows of the COPY
 	d := b.databases["bench_turn"]
 	columns = ask[string](d, `
 		select string_agg(quote_ident(column_name), ', ') from information_schema.columns
@@ -97,7 +97,7 @@ func importV1(b *bench) {
 //go:embed sql/v1.sql
 var v1SQL string
 
-// fillV1 makes a migrated database with a table of version 1.
+// fillV1 creates a migrated database with a table of version 1.
 func (b *bench) fillV1(name string, rows int) {
 	d, w := b.database(name), newWriter(seed)
 	d.exec(`

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// insert compares the rates at which rows get into Oxbow's table, with and without the trigger that makes jobs, and
-// into a bare one with the same columns and one index.
+// insert compares the rates of insertion into Oxbow's table, with and without the trigger that enqueues jobs, and into
+// a bare table with the same columns and one index.
 func insert(b *bench) {
 	d := b.database("bench_insert")
 	d.exec(`
@@ -27,7 +27,7 @@ func insert(b *bench) {
 	} {
 		into := func(name, table, triggers string) variant {
 			return variant{name, func() float64 {
-				// Every round begins with no rows, no jobs, and nothing that the server still has to write.
+				// Every round begins without rows, jobs, or unwritten pages.
 				d.exec("truncate public.bare, oxbow.memories, oxbow.river_job cascade")
 				for _, t := range []string{"memories", "memories_fact", "memories_episodic", "memories_document"} {
 					d.exec("alter table oxbow." + t + " " + triggers + " trigger enqueue_embed")
@@ -48,7 +48,7 @@ func insert(b *bench) {
 	}
 }
 
-// singleRows inserts rows of 200 users for 1.2 seconds, each in a transaction of its own.
+// singleRows inserts rows of 200 users for 1.2 seconds, each in its own transaction.
 func singleRows(clients int) func(database, string) int {
 	return func(d database, table string) int {
 		texts := newWriter(seed).texts(1000)

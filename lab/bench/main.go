@@ -1,4 +1,4 @@
-// Bench measures what docs/benchmarks.md promises, on a private PostgreSQL that it removes afterwards.
+// Bench measures the promises in docs/benchmarks.md, on a private PostgreSQL that it removes afterwards.
 //
 //	go -C lab run ./bench recall                                # print the tables
 //	go -C lab run ./bench -page ../docs/benchmarks.md recall    # and write the figures into the page

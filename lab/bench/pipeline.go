@@ -41,7 +41,7 @@ func latency(b *bench) {
 	}
 }
 
-// untilRecallable inserts a memory with a word of its own and returns the milliseconds until recall finds it.
+// untilRecallable inserts a memory with a unique word and returns the milliseconds until recall finds it.
 func (b *bench) untilRecallable(d database, user, text, word string) float64 {
 	d.exec("insert into oxbow.memories (user_id, content) values ($1, $2)", user, text+" "+word)
 	start := time.Now()
@@ -51,15 +51,15 @@ func (b *bench) untilRecallable(d database, user, text, word string) float64 {
 	return msSince(start)
 }
 
-// batch is what a job of up to 128 memories has, with its vectors.
+// batch holds the memories of a job, up to 128, with their vectors.
 type batch struct {
 	refs    []store.MemoryRef
 	vectors [][]float32
 }
 
-// pipeline compares how fast waiting memories become recallable: by a bare loop that only writes the vectors and the
-// terms, and by a worker with all its jobs, from its start, where they wait in jobs of 128 and where 200 users inserted
-// them one by one.
+// pipeline compares how fast waiting memories become recallable with a bare loop that only writes vectors and terms,
+// and with a worker and all its jobs, from its start. The memories wait in jobs of 128, or were inserted one by one by
+// 200 users.
 func pipeline(b *bench) {
 	memories := b.sized(20_000)
 	batches := b.fillPipeline("bench_in_jobs", memories, 128)
@@ -78,8 +78,8 @@ func pipeline(b *bench) {
 	b.atLeast("worker, single rows of 200 users, memories a second", 5000, r.median(2))
 }
 
-// fillPipeline makes a database of memories that wait, inserted by statements of so many rows, and computes their
-// vectors.
+// fillPipeline creates a database of waiting memories, inserted by statements of the given number of rows, and computes
+// their vectors.
 func (b *bench) fillPipeline(name string, memories, rows int) (batches []batch) {
 	d, w, local := b.database(name), newWriter(seed), embedding.NewLocal(embedding.LocalDimension)
 	for done := 0; done < memories; done += rows {

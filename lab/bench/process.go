@@ -14,13 +14,13 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
-// process is an oxbow of its own, whose memory nobody shares.
+// process is a separate process of oxbow, whose memory can be measured.
 type process struct {
 	*exec.Cmd
 	said *bytes.Buffer
 }
 
-// start runs the program on a database, without the settings that the machine's owner has for another one.
+// start runs the program on a database, without Oxbow's variables in the environment.
 func (b *bench) start(d database, args ...string) process {
 	binary := must.Get(program.Build(b.ctx))
 	p := process{exec.CommandContext(context.WithoutCancel(b.ctx), binary, args...), &bytes.Buffer{}}
@@ -36,13 +36,13 @@ func (b *bench) start(d database, args ...string) process {
 	return p
 }
 
-// memory returns a value of /proc in MiB: VmRSS, the resident memory, or VmHWM, the most that was ever resident.
+// memory returns a value of /proc in MiB: VmRSS, the resident memory, or VmHWM, its maximum.
 func (p process) memory(name string) int {
 	kib, _ := strconv.Atoi(strings.TrimSuffix(field(fmt.Sprintf("/proc/%d/status", p.Process.Pid), name), " kB"))
 	return kib >> 10
 }
 
-// stop interrupts the process, which has to end well.
+// stop interrupts the process, which must exit with status 0.
 func (p process) stop() {
 	must.OK(p.Process.Signal(syscall.SIGTERM))
 	p.end()

@@ -14,15 +14,15 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// nothing works embed jobs by doing nothing.
+// nothing is a worker of embed jobs that does nothing.
 type nothing struct {
 	river.WorkerDefaults[jobs.EmbedArgs]
 }
 
 func (*nothing) Work(context.Context, *river.Job[jobs.EmbedArgs]) error { return nil }
 
-// queue compares the jobs a second of our worker with those of a bare River client with the same queue. The jobs
-// embed memories that are gone: our worker looks for the memories, of up to 128 jobs at a time; River's does nothing.
+// queue compares the jobs a second of our worker with those of a bare River client with the same queue. The jobs name
+// memories that do not exist: our worker looks them up, for up to 128 jobs at a time; River's does nothing.
 func queue(b *bench) {
 	n, d := b.sized(20_000), b.database("bench_queue")
 	work := func(name string, during func(do func())) variant {
@@ -49,7 +49,7 @@ func queue(b *bench) {
 	b.atLeast("embed jobs that find nothing, a second / no-op jobs of a bare River client", 0.70, r.ratio(1, 0))
 }
 
-// bareRiver runs a client of River while do runs.
+// bareRiver runs a client of River during do.
 func bareRiver(d database, workers int, do func()) {
 	known := river.NewWorkers()
 	river.AddWorker(known, &nothing{})

@@ -46,12 +46,12 @@ func (b *bench) timedAll(db querier, sql string, questions []question) float64 {
 	return quantile(times, 0.5)
 }
 
-// asking is a variant that asks all questions.
+// asking returns a variant that asks all questions.
 func (b *bench) asking(name string, db querier, sql string, questions []question) variant {
 	return variant{name, func() float64 { return b.timedAll(db, sql, questions) }}
 }
 
-// size is a kind of user by the number of memories, and the most that recall may take in times of the bare query.
+// size is a number of memories of a user, and the promised maximum of recall in multiples of the bare query.
 type size struct {
 	memories, users int
 	goal            float64
@@ -97,7 +97,7 @@ func recall(b *bench) {
 	}
 }
 
-// recallLoad asks by several clients at once. The promise is about the tail: the 99th percentile in times of the
+// recallLoad asks with several clients at once. The promise is about the tail: the 99th percentile in multiples of the
 // median.
 func recallLoad(b *bench) {
 	const asks = 640

@@ -8,8 +8,8 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// reflection measures the rules: how many memories a second the worker reflects on for 12 users, and how long a
-// further thousand of a user with a long history take, compared with a second thousand of newcomers.
+// reflection measures the rules: the number of memories a second that the worker reflects on for 12 users, and the time
+// for 1,000 further memories of a user with a long history, compared with the second 1,000 of new users.
 func reflection(b *bench) {
 	history, d := b.sized(50_000), b.database("bench_reflect")
 	people := 0
@@ -41,8 +41,8 @@ func reflection(b *bench) {
 	b.atMost("reflection after up to 50,000 memories / after 1,000", 2, r.ratio(1, 0))
 }
 
-// tellAndReflect stores and embeds the next n memories of people while nobody is reflected on, then runs a worker
-// until all are reflected on. It returns the seconds from the first cycle to the last, and the sum of the cycles.
+// tellAndReflect stores and embeds the next n memories of people without reflection, then runs a worker until all are
+// reflected on. It returns the seconds from the first cycle to the last, and the sum of the cycles.
 func (b *bench) tellAndReflect(d database, n int, people ...*life) (took, within float64) {
 	d.exec(`
 		insert into oxbow.river_queue (name, paused_at, updated_at) values ('reflect', now(), now())

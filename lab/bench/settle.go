@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// decayedView is what settling replaces: every trait's decayed confidence, computed ahead (S §5.1).
+// decayedView is the alternative to settling: a materialized view of every trait's decayed confidence (S §5.1).
 const decayedView = `
 	create materialized view decayed_traits as
 	select user_id, id, content, trait_subtype, trait_stage, trait_context, trait_confidence, trait_reinforcement_count,
@@ -60,7 +60,7 @@ func settle(b *bench) {
 	b.atMost("the same / settling among a hundredth of them", 2, r.ratio(0, 1))
 }
 
-// settleDue settles the n traits that are due next, at the time when they are, and returns the milliseconds.
+// settleDue settles the n traits that are due next, at the time when they are due, and returns the milliseconds.
 func (d database) settleDue(db store.DB, n int64) float64 {
 	clock := ask[time.Time](d, `
 		select max(d.at) from (select trait_next_transition_at as at from oxbow.memories_trait

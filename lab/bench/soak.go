@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
-// soak is a mixed load for long, by 40 users at a time who come and go.
+// soak is a long mixed load of 40 users at a time, who are erased and replaced.
 type soak struct {
 	*bench
 	d database
@@ -23,8 +23,8 @@ type soak struct {
 	recalls, waits []float64 // since the last row of the table
 }
 
-// soaking loads a worker for -size minutes (30), and prints a row of what it takes every 30 seconds. A reader sees
-// what grows.
+// soaking loads a worker for -size minutes (30), and prints a row of its resources every 30 seconds, which shows what
+// grows.
 func soaking(b *bench) {
 	s := &soak{bench: b, d: b.database("bench_soak")}
 	work := b.start(s.d, "work")
@@ -67,7 +67,8 @@ func soaking(b *bench) {
 	})
 }
 
-// act does what one of a writer's ten users does next. Each is erased after 150 acts or so and followed by another.
+// act performs the next action of one of a writer's ten users. A user is erased after about 150 actions and replaced by
+// another.
 func (s *soak) act(writer, acts int, users []*life) {
 	slot := acts % len(users)
 	u := users[slot]
@@ -99,8 +100,8 @@ func (s *soak) act(writer, acts int, users []*life) {
 
 func soakUser(writer, slot int) string { return fmt.Sprintf("person-%d-%d", writer, slot) }
 
-// do repeats what PostgreSQL took back (a deadlock, say), as an application would. That another was quicker is an
-// answer.
+// do retries a transaction that PostgreSQL aborted, for example by a deadlock, as an application would. A conflict with
+// another writer is a result, not an error.
 func (s *soak) do(sql string, args ...any) {
 	for {
 		var pg *pgconn.PgError

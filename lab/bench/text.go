@@ -28,7 +28,7 @@ func readWords() map[string][]string {
 	return lists
 }
 
-// writer makes up texts. The same seed gives the same texts.
+// writer generates texts. The same seed gives the same texts.
 type writer struct{ *rand.Rand }
 
 func newWriter(seed uint64) writer { return writer{rand.New(rand.NewPCG(seed, 20))} }
@@ -64,7 +64,7 @@ func (w writer) chinese(length int) (text string) {
 	return text
 }
 
-// texts makes up n texts, English and Chinese.
+// texts generates n texts, English and Chinese.
 func (w writer) texts(n int) []string {
 	texts := make([]string, n)
 	for i := range texts {
@@ -77,7 +77,7 @@ func (w writer) texts(n int) []string {
 	return texts
 }
 
-// question asks about a text in some of its words, sometimes with a month.
+// question returns a question that contains some words of a text, and sometimes a month.
 func (w writer) question(text string) string {
 	month := w.IntN(4) == 0
 	words := strings.Fields(text)
@@ -97,18 +97,18 @@ func (w writer) question(text string) string {
 	return q
 }
 
-const newInterest = 700 // memories after which one pastime gives way to another
+const newInterest = 700 // memories after which another pastime replaces one
 
-// life makes up what one person says over the years: pastimes, dishes, company and places that recur, likes, things
-// given up, and, mostly, what happens once.
+// life generates the statements of one person over the years: recurring pastimes, dishes, company and places, likes,
+// things given up, and, mostly, events that happen once.
 type life struct {
 	writer
 	user      string
 	english   float64  // how often they speak English
-	pastimes  []string // those of middling favour change
+	pastimes  []string // moderate favourites change
 	dishes    []string
 	character string
-	given     string // what they gave up last
+	given     string // given up last
 	told      int    // memories so far
 }
 
@@ -141,7 +141,7 @@ func (l *life) remember(d database, n int) {
 	l.told += n
 }
 
-// change replaces a pastime of middling favour by a new one.
+// change replaces a moderate favourite among the pastimes with a new one.
 func (l *life) change() {
 	i := len(l.pastimes)/2 - 1
 	next := l.some("pastimes", 1)[0]
@@ -177,5 +177,5 @@ func (l *life) says() string {
 	return l.say(in("english = chinese"), nil)
 }
 
-// dear returns one of a list, the first ones more often.
+// dear returns an element of a list, the first ones more often.
 func (l *life) dear(all []string) string { return all[int(l.Float64()*l.Float64()*float64(len(all)))] }

@@ -1,7 +1,7 @@
-// Package chaos drives applications and workers against a PostgreSQL of its own while it kills,
-// cuts, delays and confuses whatever it can, and checks at the end that no harm was done. The seed decides the actions
-// and their times. It does not decide how the processes interleave, so a failed seed may have to run more than once to
-// fail again.
+// Package chaos runs applications and workers against its own PostgreSQL while it kills processes and disturbs
+// connections and providers, and checks at the end that no data is lost or wrong. The seed decides the actions and
+// their times. It does not decide how the processes interleave, so a failed seed may have to run more than once to fail
+// again.
 package chaos
 
 import (
@@ -26,9 +26,9 @@ const patience = 10 * time.Minute
 // Options select the run.
 type Options struct {
 	Seed     uint64
-	Duration time.Duration // of the faults; the healing comes on top
+	Duration time.Duration // of the faults, without the time to recover
 	Binary   string        // oxbow, built with the tag "failpoints" if workers are to be killed at named points
-	Hurry    bool          // do not wait until the jobs of dead workers are taken for lost: put them back at once
+	Hurry    bool          // requeue the jobs of killed workers at once, without waiting for the rescuer
 	// Patient lets every client complete its plan, even if that takes longer than Duration.
 	Patient bool
 	Out     io.Writer // the report
@@ -37,7 +37,7 @@ type Options struct {
 	parent string // of the directory of the run; "": that of temporary files
 }
 
-// Violation is a broken promise.
+// Violation is a violation of an invariant.
 type Violation struct {
 	Check    string
 	User     string
@@ -223,7 +223,7 @@ func (r *run) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// past gives every user some weeks of a habit, so that traits form soon.
+// past stores some weeks of a habit for every user, so that traits form soon.
 func (r *run) past(ctx context.Context, conn *pgx.Conn) error {
 	ids := rand.New(rand.NewPCG(r.plan.Seed, 999))
 	for user := range users {
@@ -256,7 +256,7 @@ func (r *run) oxbow(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// disturb lets clients, workers and faults loose on each other.
+// disturb runs clients, workers and faults concurrently.
 func (r *run) disturb(ctx context.Context) error {
 	r.say("begins")
 	r.begun = time.Now()

@@ -16,7 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
-// A short run of one seed finds nothing; and whatever is then put wrong by hand is found, and named.
+// A short run of one seed finds no violation. Every violation that is then planted is found and reported.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	binary, err := program.Build(t.Context(), "failpoints")
@@ -53,8 +53,8 @@ func TestChaos(t *testing.T) {
 	t.Run("atomic", func(t *testing.T) { r.requireAtomic(t, conn) })
 }
 
-// requireAtomic lets the answer to the erasure of a user be lost. What a crash takes, which is what
-// is not logged, does not tell that half of it was done; a memory that is missing does.
+// requireAtomic loses the answer to the erasure of a user. Unlogged rows that a crash took do not indicate a partial
+// erasure; a missing memory does.
 func (r *run) requireAtomic(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	row := r.row(t, func(row *written) bool {
@@ -95,8 +95,8 @@ var looks = map[string][]func(*checker) int{
 	"isolation": {(*checker).marks, (*checker).isolation},
 }
 
-// plant is something wrong. sql is run without triggers and foreign keys, and returns the id, or
-// the user, that is to be named.
+// plant is a violation to plant. sql runs without triggers and foreign keys, and returns the id or the user that the
+// check must report.
 type plant struct{ check, what, sql string }
 
 var plants = []plant{
@@ -197,7 +197,7 @@ var plants = []plant{
 	{"isolation", "no policy", `select 'user-00'`},
 }
 
-// requireFound puts something wrong, in a transaction that is rolled back, and looks whether a check finds it.
+// requireFound plants a violation in a transaction that is rolled back, and requires that a check finds it.
 func (r *run) requireFound(t *testing.T, conn *pgx.Conn, p plant) {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())
@@ -236,7 +236,7 @@ func (r *run) requireFound(t *testing.T, conn *pgx.Conn, p plant) {
 	require.Fail(t, "it was not found", "%s, %s: %s\nfound: %v", p.check, p.what, named, found)
 }
 
-// row is one of memories that a client wrote.
+// row is a row of memories that a client wrote.
 func (r *run) row(t *testing.T, fits func(*written) bool) *written {
 	t.Helper()
 	for _, w := range r.ledger.writes {

@@ -33,7 +33,7 @@ type recorded struct {
 // counted is the evidence of one event.
 type counted struct {
 	memories int
-	sessions map[string]lifecycle.Quality // with the best quality of each
+	sessions map[string]lifecycle.Quality // sessions, sessions, with the best quality of each
 }
 
 // traits replays every trait: the weight of an event follows from its evidence, and the confidence from the events.

@@ -17,10 +17,10 @@ import (
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
-// settleTimeout limits how long "a moment later" may be.
+// settleTimeout is the longest that "a moment later" may take.
 const settleTimeout = 2 * time.Minute
 
-// A database is fresh for each document, and belongs to a role that is no superuser, as an application's would.
+// A database is created for each document, and belongs to a role without superuser rights, like an application's.
 type database struct {
 	admin string // connection URLs
 	owner string
@@ -29,7 +29,7 @@ type database struct {
 	roles []string
 }
 
-// newDatabase makes a migrated database and two logins of it. close drops them.
+// newDatabase creates a migrated database and two logins. close drops them.
 func newDatabase(ctx context.Context) (*database, error) {
 	admin, err := pgtest.Create(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (db *database) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The group roles belong to the cluster and stay when this database is dropped, so the admin makes them.
+	// The group roles belong to the cluster and outlive this database, so the admin creates them.
 	for _, role := range []string{"oxbow_app", "oxbow_worker"} {
 		_, err := db.conn.Exec(ctx, "create role "+role+" nologin")
 		var pgErr *pgconn.PgError
@@ -75,7 +75,7 @@ func (db *database) prepare(ctx context.Context) error {
 	return err
 }
 
-// login makes a role that may connect and returns its connection URL.
+// login creates a role that may connect, and returns its connection URL.
 func (db *database) login(ctx context.Context, role string) (string, error) {
 	password := randomHex()
 	if _, err := db.conn.Exec(ctx, fmt.Sprintf("create role %s login password '%s'", role, password)); err != nil {
@@ -98,7 +98,7 @@ func asUser(dsn, user, password string) (string, error) {
 	return u.String(), nil
 }
 
-// settle waits until the worker has seen every memory that is committed, and reflected on what is due.
+// settle waits until the worker has embedded every committed memory and completed all due reflections.
 func (db *database) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()

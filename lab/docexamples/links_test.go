@@ -50,7 +50,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// anchors are what GitHub makes of the headings.
+// anchors returns GitHub's anchors of the headings.
 func anchors(markdown string) (found []string) {
 	for _, m := range heading.FindAllStringSubmatch(markdown, -1) {
 		slug := notSlug.ReplaceAllString(strings.ToLower(m[1]), "")

@@ -3,8 +3,8 @@
 //
 //	docexamples [-v] -oxbow bin/oxbow -python python3 -node node README.md docs/sql.md
 //
-// It fails when a snippet fails, when a query prints no rows, and when a program prints nothing. A comment before a
-// fence says how a snippet is run: see snippet.
+// It fails if a snippet fails, a query prints no rows, or a program prints nothing. A comment before a fence specifies
+// how to run a snippet: see snippet.
 package main
 
 import (
@@ -50,8 +50,8 @@ func main() {
 	}
 }
 
-// runDocument runs a document's snippets, also those after a failed one, and returns how many failed. The error is for
-// everything else.
+// runDocument runs a document's snippets, even after one fails, and returns how many failed. The error reports any
+// other failure.
 func runDocument(ctx context.Context, cfg config, file string) (failed int, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -99,7 +99,7 @@ func runDocument(ctx context.Context, cfg config, file string) (failed int, err 
 	return failed, nil
 }
 
-// report runs a snippet and says how that went.
+// report runs a snippet and prints the result.
 func (r *runner) report(ctx context.Context, s snippet) bool {
 	switch {
 	case s.shown():

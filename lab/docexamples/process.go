@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	readyTimeout = 5 * time.Minute // a busy machine takes long
+	readyTimeout = 5 * time.Minute // long enough for a busy machine
 	stopTimeout  = 2 * time.Minute
 )
 
@@ -26,11 +26,11 @@ type service struct {
 	err  error         // how; to be read after done
 }
 
-// startService starts a program and waits until ready is in what it prints.
+// startService starts a program and waits until its output contains ready.
 func startService(ctx context.Context, cmd *exec.Cmd, ready string) (*service, error) {
 	s := &service{cmd: cmd, out: newOutput(ready), done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = s.out, s.out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a group of its own, to be interrupted as a terminal does
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its own process group, to interrupt it as a terminal does
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func startService(ctx context.Context, cmd *exec.Cmd, ready string) (*service, e
 	return nil, errors.Join(err, s.stop())
 }
 
-// stop interrupts the program, which has to end well.
+// stop interrupts the program, which must exit with status 0.
 func (s *service) stop() error {
 	if err := syscall.Kill(-s.cmd.Process.Pid, syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) &&
 		!errors.Is(err, syscall.ESRCH) {
@@ -73,7 +73,7 @@ func (s *service) stop() error {
 	return nil
 }
 
-// output keeps what a program prints, and notices a text in it.
+// output keeps the output of a program and detects a text in it.
 type output struct {
 	mu    sync.Mutex
 	text  bytes.Buffer

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// What shell snippets have replaced: the address that the documents use for a reader's own database, and the command
-// that makes one in the reader's own directory.
+// Parts of shell snippets that are replaced: the address of the reader's database in the documents, and the command
+// that creates one in the reader's directory.
 const (
 	placeholder = "postgres://me@localhost/app"
 	devCommand  = "bin/oxbow dev"
@@ -27,7 +27,7 @@ type runner struct {
 	dir string // for files of the snippets
 }
 
-// run runs one snippet and returns what it printed.
+// run runs one snippet and returns its output.
 func (r *runner) run(ctx context.Context, s snippet) (string, error) {
 	if err := r.db.settle(ctx); err != nil {
 		return "", err
@@ -56,10 +56,10 @@ func (r *runner) run(ctx context.Context, s snippet) (string, error) {
 			return exec.CommandContext(ctx, "go", "run", "-mod=mod", ".")
 		})
 	}
-	return "", fmt.Errorf("nothing runs the language %q", s.lang)
+	return "", fmt.Errorf("cannot run the language %q", s.lang)
 }
 
-// sql runs statements one by one, as psql does. Before each query the worker gets its moment.
+// sql runs statements one by one, as psql does. It waits for the worker before each query.
 func (r *runner) sql(ctx context.Context, dsn, text string) (string, error) {
 	list, err := statements(text)
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *runner) sql(ctx context.Context, dsn, text string) (string, error) {
 		}
 	}
 	if conn.PgConn().TxStatus() != 'I' {
-		return printed.String(), errors.New("it leaves a transaction open")
+		return printed.String(), errors.New("the snippet leaves a transaction open")
 	}
 	return printed.String(), nil
 }
@@ -119,7 +119,7 @@ func (r *runner) sh(ctx context.Context, s snippet) (string, error) {
 	return started.out.String(), err
 }
 
-// program writes a file and runs it. It has to print something, since every example ends with a recall.
+// program writes a file and runs it. It must print something, since every example ends with a recall.
 func (r *runner) program(ctx context.Context, name, text string, command func(file string) *exec.Cmd) (string, error) {
 	file := filepath.Join(r.dir, name)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -133,13 +133,13 @@ func (r *runner) program(ctx context.Context, name, text string, command func(fi
 		return stdout.String(), fmt.Errorf("%w\n%s", err, &stderr)
 	}
 	if strings.TrimSpace(stdout.String()) == "" {
-		return "", errors.New("it printed nothing")
+		return "", errors.New("the program printed nothing")
 	}
 	return stdout.String(), nil
 }
 
-// goModule makes a module that uses this checkout. It requires what the checkout does, in the same versions, so that
-// nothing has to be downloaded.
+// goModule creates a module that uses this checkout. It has the same requirements in the same versions, so that nothing
+// is downloaded.
 func (r *runner) goModule() error {
 	mod, err := os.ReadFile("go.mod")
 	if err != nil {
@@ -161,7 +161,7 @@ func (r *runner) goModule() error {
 		os.WriteFile(filepath.Join(r.dir, "go.sum"), sum, 0o600))
 }
 
-// env is this program's environment without what would lead a snippet elsewhere.
+// env returns this program's environment without variables that would change the snippet's database.
 func (r *runner) env() []string {
 	env := []string{"DATABASE_URL=" + r.db.owner}
 	for _, v := range os.Environ() {

@@ -13,7 +13,7 @@ type snippet struct {
 	line int // of the opening fence, counted from 1
 	lang string
 	text string
-	// What the comment before the fence says.
+	// The comment before the fence.
 	notRun         string // "not run: REASON"
 	as             string // "as: oxbow_app": the group of the login that runs it; the owner's otherwise
 	interruptAfter string // "interrupt after: TEXT": it runs until it is interrupted, once TEXT is in its output
@@ -21,7 +21,7 @@ type snippet struct {
 
 func (s snippet) place() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
 
-// The languages that are run, and those that show something and are not.
+// The languages that are run, and those that are only shown.
 var (
 	runLanguages  = []string{"sh", "sql", "python", "js", "go"}
 	showLanguages = []string{"", "text", "json"}
@@ -32,8 +32,8 @@ var (
 	directive = regexp.MustCompile(`^<!--\s*([a-z ]+?):\s*(.*?)\s*-->$`)
 )
 
-// snippets returns the fenced blocks of a Markdown text, in their order. A comment alone on the line before a fence
-// says how the block is run; one that is not understood is an error, so that no spelling mistake switches a block off.
+// snippets returns the fenced blocks of a Markdown text, in order. A comment on its own line before a fence specifies
+// how to run the block; an unknown comment is an error, so that a spelling mistake does not disable a block.
 func snippets(file, markdown string) ([]snippet, error) {
 	var found []snippet
 	var open *snippet // the block that the current line is in

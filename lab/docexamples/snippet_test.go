@@ -47,7 +47,7 @@ func TestSnippetsRefused(t *testing.T) {
 	}
 }
 
-// Most of the documents is run: a comment that says no is the exception.
+// Most snippets are run: few have a comment that prevents it.
 func TestFewAreNotRun(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"README.md", "docs/sql.md"} {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// What may hide a semicolon: strings, quoted names, comments, dollar quotes. Go's regular expressions have no
+// Tokens that may contain a semicolon: strings, quoted names, comments, dollar quotes. Go's regular expressions have no
 // back-references, so a dollar quote's end is looked for by hand.
 var hiding = regexp.MustCompile(`(?s)^(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\$\w*\$)`)
 
-// statements splits SQL as psql does, and drops the comments around and between statements. What follows the last
-// semicolon has to be empty.
+// statements splits SQL as psql does, and drops the comments around and between statements. Nothing may follow the last
+// semicolon.
 func statements(sql string) ([]string, error) {
 	var found []string
 	var now strings.Builder

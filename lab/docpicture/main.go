@@ -69,7 +69,7 @@ func update(docs string, write bool) (stale []string, err error) {
 
 var marked = regexp.MustCompile(`(?s)(<!-- docpicture: (\w+) -->\n).*?(<!-- end -->)`)
 
-// fill puts the tables between their markers. Each stands in the page once.
+// fill puts the tables between their markers. The page must contain each once.
 func fill(page []byte) ([]byte, error) {
 	found := map[string]int{}
 	page = marked.ReplaceAllFunc(page, func(old []byte) []byte {

@@ -27,7 +27,7 @@ func TestDocumentsAreUpToDate(t *testing.T) {
 	require.Empty(t, stale, "run go -C lab run ./docpicture")
 }
 
-// What is out of date is found and put right, and a second run changes nothing.
+// Outdated files are found and updated, and a second run changes nothing.
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -67,8 +67,7 @@ func TestFillRefusesOtherMarkers(t *testing.T) {
 	}
 }
 
-// The story's numbers are those that a replay of its events gives, and it goes through everything
-// that the page mentions.
+// The numbers of the story equal a replay of its events, and it includes everything that the page mentions.
 func TestStory(t *testing.T) {
 	t.Parallel()
 	moments := tell(story)
@@ -99,7 +98,7 @@ func TestStory(t *testing.T) {
 		"the picture ends before")
 }
 
-// Where the page says **stage** (7), moment 7 is of that stage, or of that event.
+// If the page says **stage** (7), moment 7 has that stage, or is that event.
 func TestPageNamesTheRightMoments(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join(docs, "traits.md"))

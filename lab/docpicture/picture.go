@@ -10,8 +10,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
-// The picture's measures, in pixels. Two panels stand one above the other, since the first months
-// are full and the years after them empty: each has a date axis of its own.
+// The picture's measures, in pixels. Two panels with separate date axes are stacked, because the first months are dense
+// and the following years sparse.
 const (
 	width       = 1080.0
 	left, right = 52.0, 108.0 // of the plots: the numbers, and the names of the stages
@@ -20,7 +20,7 @@ const (
 	strip       = 34.0 // below a plot: a trend, which has no confidence
 	firstTop    = 104.0
 	secondTop   = firstTop + plotHeight + strip + 74
-	secondMax   = 0.72 // the confidence at the top of the second: it is never surer
+	secondMax   = 0.72 // the confidence at the top of the second panel, its maximum
 	height      = secondTop + plotHeight*secondMax + 60
 )
 

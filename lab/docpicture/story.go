@@ -19,7 +19,7 @@ const (
 // memory is one thing that Ilse said, as evidence.
 type memory struct {
 	session, context string
-	stated           bool // she said it outright of herself
+	stated           bool // stated explicitly about herself
 	text             string
 }
 
@@ -107,7 +107,7 @@ var story = []step{
 	{day: "2025-12-31"},
 }
 
-// byTime are the labels of what time does.
+// byTime holds the labels of changes by time.
 var byTime = map[lifecycle.Stage]label{
 	lifecycle.Established: {"established", 12, -6, false},
 	lifecycle.Emerging:    {"emerging", 12, -6, false},
@@ -115,7 +115,7 @@ var byTime = map[lifecycle.Stage]label{
 	lifecycle.Dissolved:   {"dissolved", 0, -14, false},
 }
 
-// moment is something that happened to the trait, with the states around it.
+// moment is an event of the trait, with the states before and after it.
 type moment struct {
 	at            time.Time
 	event         string // the kind of event; clue
@@ -125,7 +125,7 @@ type moment struct {
 	label         label
 }
 
-// teller goes through the story as reflection would, with the functions that reflection uses.
+// teller computes the story with the functions that reflection uses.
 type teller struct {
 	moments                   []moment
 	state                     lifecycle.State
@@ -160,7 +160,7 @@ func tell(steps []step) []moment {
 	return t.moments
 }
 
-// pass lets time do what it does up to a moment.
+// pass applies the effects of time up to a moment.
 func (t *teller) pass(now time.Time) {
 	for next := traittest.Policies.NextTransition(t.state); !next.IsZero() &&
 		next.Before(now); next = traittest.Policies.NextTransition(t.state) {

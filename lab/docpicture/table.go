@@ -51,7 +51,7 @@ func next(s lifecycle.State) string {
 	return fmt.Sprintf("%s: %s", at.Format(time.DateOnly), traittest.Policies.StageAt(s, at))
 }
 
-// ratesTable says how long silence takes: the loss a day, and the days from 0.60, from 0.30 and for the half.
+// ratesTable shows the decay without evidence: the rate per day, the half-life, and the time from 0.85 to below 0.05.
 func ratesTable() string {
 	var b strings.Builder
 	b.WriteString("| subtype | n | λ, a day | half is left after | from 0.85 to below 0.05 |\n|---|---|---|---|---|\n")
@@ -75,7 +75,7 @@ func ratesTable() string {
 	return b.String()
 }
 
-// evidenceTable says what evidence does to a trait at 0.40 and at 0.80.
+// evidenceTable shows the effect of evidence on a trait at 0.40 and at 0.80.
 func evidenceTable() string {
 	var b strings.Builder
 	b.WriteString("| evidence of one cycle | factor | 0.40 becomes | 0.80 becomes |\n|---|---|---|---|\n")

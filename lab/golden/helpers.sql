@@ -1,4 +1,4 @@
--- What the scripts use, in a schema that no recording looks at.
+-- Functions for the scripts, in a schema that is not recorded.
 create schema golden;
 grant usage on schema golden to public;
 
@@ -9,7 +9,8 @@ create function golden.vector(_text text) returns halfvec language sql stable as
    where m.user_id = 'asker' and m.content = _text
 $$;
 
--- patch replaces what matches in every function of the schema whose name matches, and fails where nothing does.
+-- patch replaces the matches of a pattern in every function of the schema whose name matches, and fails if nothing
+-- matches.
 create function golden.patch(_function text, _pattern text, _new text) returns void language plpgsql as $$
 declare
   _text text;
@@ -27,7 +28,7 @@ begin
   end if;
 end $$;
 
--- What the catalog script needs.
+-- Functions for the catalog script.
 create function golden.ours(_name text) returns boolean language sql immutable as $$
   select _name !~ '^(river_|schema_version|sensory_[0-9])' $$;
 create function golden.grants(_what text, _acl aclitem[]) returns setof text language sql stable as $$
@@ -42,7 +43,7 @@ create view golden.class as
     where c.relnamespace = 'oxbow'::regnamespace and golden.ours(c.relname);
 
 
--- trait returns the id of a user's current trait that says so.
+-- trait returns the id of a user's current trait with the given content.
 create function golden.trait(_user text, _says text) returns uuid language sql stable as $$
   select m.id from oxbow.memories_trait m where m.user_id = _user and m.content ilike '%' || _says || '%'
     and m.expired_at is null order by m.content limit 1

@@ -169,7 +169,7 @@ func inParallel(n int, do func(int) error) error {
 	return errors.Join(errs...)
 }
 
-// suiteDir is the directory of this package: programs start in lab, tests in the package.
+// suiteDir returns the directory of this package: programs start in lab, tests in the package.
 func suiteDir() string {
 	if _, err := os.Stat("golden/scripts"); err == nil {
 		return "golden"

@@ -15,7 +15,7 @@ import (
 // ownIDs begins the ids that golden.id makes.
 const ownIDs = "00000000"
 
-// A normaliser replaces what differs between two recordings of the same behaviour. Nothing else does so.
+// A normaliser replaces values that differ between two recordings of the same behaviour.
 //
 //   - Ids that neither the scripts nor the samples give become <1>, <2>, … in the order in which an answer shows them,
 //     and their short form of eight digits becomes <id>.
@@ -113,7 +113,7 @@ func (n *normaliser) normalise(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// moment replaces a time by its distance from the clock's, where it depends on that.
+// moment replaces a time near the clock's by its distance from it.
 func (n *normaliser) moment(text string) string {
 	part := timePattern.FindStringSubmatch(text)
 	clock := part[2]

@@ -91,7 +91,7 @@ func (p *place) askAll(blocks []block) string {
 	return out.String()
 }
 
-// ask runs statements, and prints the rows of each or the error that ended them. What they leave open is rolled back.
+// ask runs statements, and prints the rows of each or the error that ended them. It rolls back an open transaction.
 func (p *place) ask(sql string) string {
 	var out strings.Builder
 	conn := p.conn.PgConn()

@@ -23,7 +23,7 @@ import (
 // cleanupTimeout limits the dropping of databases, which also follows an interrupt.
 const cleanupTimeout = time.Minute
 
-// suite is a program to look at, and a database that it has migrated, of which every section gets a copy.
+// suite is a program under test and a database that it has migrated. Every section gets a copy of the database.
 type suite struct {
 	dir      string // of the program and everything temporary
 	binary   string
@@ -73,7 +73,7 @@ func (s *suite) close() {
 	}
 }
 
-// copyTemplate makes a database like the template, and returns its URL.
+// copyTemplate copies the template and returns the URL of the copy.
 func (s *suite) copyTemplate(ctx context.Context) string {
 	conn := must.Get(pgx.ConnectConfig(ctx, s.admin))
 	defer conn.Close(context.WithoutCancel(ctx))
@@ -137,7 +137,7 @@ func (s *suite) furnish(p *place, f fault) {
 	p.env = environment("PATH="+bin+":/usr/bin:/bin", "DATABASE_URL="+p.dsn, "HOME="+p.dir, "OXBOW="+s.binary)
 }
 
-// environment is what programs get: nothing of the caller's but what finds the PostgreSQL.
+// environment returns the environment of programs: of the caller's variables only those that locate PostgreSQL.
 func environment(own ...string) []string {
 	env := []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LANG=C.UTF-8", "TZ=UTC"}
 	for _, v := range os.Environ() {
@@ -148,7 +148,7 @@ func environment(own ...string) []string {
 	return slices.Concat(env, own)
 }
 
-// shell runs a command line in the place, and returns what it wrote and how it ended.
+// shell runs a command line in the place, and returns its output and exit code.
 func (p *place) shell(line string) (out, errOut string, code int) {
 	cmd := exec.CommandContext(p.ctx, "sh", "-c", line)
 	cmd.Dir, cmd.Env = p.dir, p.env
@@ -162,7 +162,7 @@ func (p *place) shell(line string) (out, errOut string, code int) {
 	return stdout.String(), stderr.String(), code
 }
 
-// must runs a command line that has to succeed, and returns what it wrote.
+// must runs a command line that must succeed, and returns its output.
 func (p *place) must(line string) string {
 	out, errOut, code := p.shell(line)
 	if code != 0 {

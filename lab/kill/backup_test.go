@@ -26,16 +26,15 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
-// While applications write and two workers work, some jobs of them failing, a database is dumped,
-// copied and recovered to a moment of its past, and a standby takes over when the server dies. Each
-// of the four has exactly the transactions that it is to have, and a worker brings each to where
-// nothing is left to do and nothing was done twice. This runs what docs/backup.md says.
+// While applications write, two workers work and some jobs fail, a database is dumped, copied, and recovered to a
+// moment in its past, and a standby takes over when the server dies. Each of the four contains exactly the expected
+// transactions, and a worker finishes the work on each without doing anything twice. This tests docs/backup.md.
 func TestBackupsUnderLoad(t *testing.T) {
 	t.Parallel()
 	l := newLoad(t)
 	l.begin()
 
-	// A base backup, of which one copy is a standby at once, and another one is recovered at the end.
+	// One copy of the base backup becomes a standby at once; another one is recovered at the end.
 	l.run(l.Command(t.Context(), "pg_basebackup", "--dbname="+l.dsn("postgres", "replication"), "--checkpoint=fast",
 		"--write-recovery-conf",
 		"--pgdata="+l.dir("standby")))
@@ -57,7 +56,7 @@ func TestBackupsUnderLoad(t *testing.T) {
 type load struct {
 	*killing
 	*localpg.Server
-	root     string // of everything, open to the account that runs the servers
+	root     string // parent of all directories, accessible to the account that runs the servers
 	provider *provider
 
 	stop    context.CancelFunc
@@ -79,7 +78,7 @@ const (
 	clerk     = "clerk"  // login in oxbow_worker
 	dimension = 16
 
-	patience = 5 * time.Minute // with a machine that others use too
+	patience = 5 * time.Minute // allows for a busy machine
 )
 
 // provider is a slow server of embeddings. While it fails, every fifth answer is invalid.
@@ -210,7 +209,7 @@ func (l *load) writeFor(ctx context.Context, writer int) {
 		l.mu.Lock()
 		l.acks = append(l.acks, a)
 		l.mu.Unlock()
-		time.Sleep(200 * time.Millisecond) // as an application does; what it writes has to be worked off, three times
+		time.Sleep(200 * time.Millisecond) // like an application: the workers must process all writes, three times
 	}
 }
 
@@ -257,7 +256,7 @@ func (l *load) acknowledged() int {
 	return len(l.acks)
 }
 
-// busy holds in a database in which one job runs and another one has failed.
+// busy is true in a database in which one job runs and another one has failed.
 const busy = `(select from oxbow.river_job having bool_or(kind = 'embed' and state = 'running')
 	and bool_or(state = 'retryable')) busy`
 
@@ -292,8 +291,7 @@ func numbers(t *testing.T, db *pgx.Conn) []int32 {
 	return n
 }
 
-// keepBusy waits until the queue is busy, and keeps it so: until the connection's transaction ends, nothing can change
-// the two jobs.
+// keepBusy waits until the queue is busy, and locks the two jobs until the connection's transaction ends.
 func (l *load) keepBusy(conn *pgx.Conn) {
 	require.Eventually(l, func() bool {
 		_, err := conn.Exec(l.Context(), `rollback; begin`)

@@ -58,8 +58,8 @@ func TestKilledExtractionLeavesTheSameMemories(t *testing.T) {
 	}
 }
 
-// extracted is all that extraction wrote, without ids and the columns of the wall clock. Summaries
-// tell of what had come by then, which differs.
+// extracted returns everything that extraction wrote, except ids, columns that depend on the clock, and the content of
+// summaries, which depends on the timing.
 func (k *killing) extracted(dsn string) (lines []string) {
 	conn := k.connect(dsn)
 	defer conn.Close(context.Background())

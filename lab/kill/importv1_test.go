@@ -66,7 +66,7 @@ func TestKilledImportV1StoresNothingTwice(t *testing.T) {
 	k.oxbow(wild, "check")
 }
 
-// v1Imported returns all that an import wrote, without the columns of the wall clock.
+// v1Imported returns everything that an import wrote, except columns that depend on the clock.
 const v1Imported = `
 	select string_agg(line::text, E'\n' order by line::text) from (
 	  select to_jsonb(m) - 'trait_window_start' - 'trait_window_end' - 'trait_next_transition_at' - 'created_at' - 'seq'

@@ -28,7 +28,7 @@ type killing struct {
 	binary, dsn string
 	seed        uint64
 	random      *rand.Rand
-	kept        map[string]*pgx.Conn // what exec and count ask, by connection string: they ask often
+	kept        map[string]*pgx.Conn // connections of exec and count, by connection string
 }
 
 func newKilling(t *testing.T) *killing {

@@ -15,7 +15,7 @@ func (l *load) restoreDump(transactions []int32) {
 	fresh := l.cluster("fresh", map[string]string{"fsync": "off"})
 	dump := filepath.Join(l.root, "app.dump")
 
-	// Somebody forgets the roles: policies and grants are missing, and migrate up makes them.
+	// Without the roles, policies and grants are missing, and migrate up creates them.
 	l.exec(fresh.DSN("postgres"), `create database early`)
 	early := fresh.DSN("early")
 	out, err := l.Command(l.Context(), "pg_restore", "--no-owner", "--dbname="+early, dump).CombinedOutput()
@@ -45,8 +45,8 @@ func (l *load) restoreDump(transactions []int32) {
 	require.Equal(l, l.count(fresh.DSN(appName), functions), l.count(early, functions))
 }
 
-// recover brings a copy to the restore point: it has what was acknowledged before, and nothing that
-// began to commit after it.
+// recover recovers a copy to the restore point. It contains everything acknowledged before, and nothing whose commit
+// began later.
 func (l *load) recover(point uint64, written []ack) {
 	signal := filepath.Join(l.dir("recovered"), "recovery.signal")
 	l.run(exec.CommandContext(l.Context(), "mv", filepath.Join(l.dir("recovered"), "standby.signal"), signal))
@@ -78,7 +78,7 @@ func (l *load) recover(point uint64, written []ack) {
 	l.isolated(dsn)
 }
 
-// promote makes a primary of the standby, on which memories were recalled before.
+// promote promotes the standby, after recalling memories on it.
 func (l *load) promote(dsn string, written []ack) {
 	require.Equal(l, 1, l.count(dsn, `(select where pg_is_in_recovery()) r`))
 	require.Positive(l, l.count(dsn, `oxbow.recall('person 1', 'climbing')`))
@@ -108,8 +108,7 @@ func (l *load) promoted(dsn string) {
 		20*time.Millisecond)
 }
 
-// works lets a worker bring a restored database to where nothing is left to do, and looks whether
-// each thing was done once.
+// works runs a worker on a restored database until no work is left, and checks that everything was done once.
 func (l *load) works(dsn string, transactions []int32) {
 	l.Helper()
 	conn := l.connect(dsn)
@@ -124,7 +123,7 @@ func (l *load) works(dsn string, transactions []int32) {
 
 	owner := as(dsn, keeper)
 	l.oxbow(owner, "migrate", "up")
-	// It takes longer than this test to restore a database: an hour has passed.
+	// Restoring a real database takes longer than this test: pretend that an hour has passed.
 	l.exec(owner, `update oxbow.river_job set attempted_at = attempted_at - interval '1 hour',
 		scheduled_at = scheduled_at - interval '1 hour' where finalized_at is null;
 		delete from oxbow.river_leader`)
@@ -134,7 +133,7 @@ func (l *load) works(dsn string, transactions []int32) {
 		if err == nil {
 			break
 		}
-		// What was running when it failed the second time waits for 16 seconds.
+		// The job that was running has failed twice and waits for 16 seconds.
 		require.Contains(l, string(out), "waiting for a retry")
 		require.Less(l, time.Since(begun), patience)
 		l.exec(owner, `update oxbow.river_job set scheduled_at = now() where state = 'retryable'`)
@@ -143,7 +142,7 @@ func (l *load) works(dsn string, transactions []int32) {
 		time.Since(begun).Round(time.Millisecond))
 	l.done(owner, len(transactions))
 
-	// Life goes on.
+	// The application continues to write.
 	l.exec(as(dsn, appName), `insert into oxbow.memories (user_id, content)
 		values ('zoe', 'Zoe keeps bees'), ('zoe', '佐伊住在汉堡')`)
 	require.Equal(l, 1, l.count(dsn, fmt.Sprintf(`oxbow.river_job where args ->> 'user_id' = 'zoe' and id > %d`,
@@ -156,7 +155,7 @@ func (l *load) works(dsn string, transactions []int32) {
 // done finds lost and repeated work.
 func (l *load) done(dsn string, transactions int) {
 	l.Helper()
-	// What is periodic has one attempt, and comes again of itself.
+	// Periodic jobs have one attempt, and the schedule enqueues them again.
 	l.none(dsn, `oxbow.river_job where state not in ('completed', 'scheduled') and not (state = 'discarded'
 		and metadata ? 'periodic')`)
 	l.none(dsn, `oxbow.river_job where state = 'scheduled' and kind <> 'expire_trend'`)
@@ -178,14 +177,14 @@ func (l *load) done(dsn string, transactions int) {
 		     from '{1}'
 		or (select count(*) from oxbow.memory_sources s where s.user_id = g.user_id and s.message_id = g.id) <> 1`)
 	require.Equal(l, 2*transactions, l.count(dsn, memories+` and source is null`))
-	// Each memory was reflected on once, or is still to be.
+	// Each memory was reflected on once, or waits for reflection.
 	l.none(dsn, `(select from oxbow.reflection_cycles having sum(memories_scanned) + (select count(*)
 		from oxbow.reflection_inbox) <> (select count(*) from `+memories+`)) c`)
 	require.Positive(l, l.count(dsn, `oxbow.trait_evidence`))
 	l.oxbow(dsn, "check")
 }
 
-// isolated checks that a login of the application sees one user, and none before it names one.
+// isolated checks that a login of the application sees one user, and nobody until it sets one.
 func (l *load) isolated(dsn string) {
 	l.Helper()
 	conn := l.connect(as(dsn, appName))
