@@ -112,7 +112,7 @@ func linesWith(text, part string) string {
 	return found.String()
 }
 
-func TestExportOfNobody(t *testing.T) {
+func TestExportOfAnUnknownUser(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var file bytes.Buffer
@@ -137,7 +137,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
 
-func TestExportLeavesTheCallersTransactionAsItWas(t *testing.T) {
+func TestExportKeepsTheCallersTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	tx := begin(t, b.pool)

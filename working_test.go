@@ -45,7 +45,7 @@ func written(items []oxbow.CommittedItem) []string {
 	return all
 }
 
-func TestWorkingMemoryForgetsWhatIsRehearsedLeast(t *testing.T) {
+func TestWorkingMemoryEvictsTheLeastRehearsed(t *testing.T) {
 	t.Parallel()
 	w := newWorking(t, "s")
 	for i := range 7 {

@@ -143,7 +143,7 @@ func TestIngestOfAChangedFile(t *testing.T) {
 }
 
 // Erased chunks are removed from the embed jobs that have not run.
-func TestIngestTakesErasedChunksOutOfJobs(t *testing.T) {
+func TestIngestRemovesErasedChunksFromJobs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.ingest(t, "boats.md", guide)
@@ -183,7 +183,7 @@ func TestIngestAtOnce(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `select count(*) from oxbow.document_chunks`))
 }
 
-func TestIngestOfWhatCannotBeRead(t *testing.T) {
+func TestIngestOfUnreadableFiles(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.ingest(t, "a.md", guide)

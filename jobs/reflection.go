@@ -193,7 +193,7 @@ func (r *Reflection) weigh(ctx context.Context, db store.DB, s *reflection.Snaps
 	if len(keys) > 0 {
 		// A reasoner that does not name keys in advance has not seen every trait that it may
 		// repeat.
-		same, err := store.TraitsSaying(ctx, db, s.User, keys, contents)
+		same, err := store.TraitsByWording(ctx, db, s.User, keys, contents)
 		if err != nil {
 			return nil, err
 		}

@@ -177,7 +177,7 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 	require.NoError(t, migrations.CheckSource(t.Context(), conn, b.src))
 }
 
-func TestOlderDatabaseIsToldFromNewer(t *testing.T) {
+func TestOlderAndNewerDatabasesDiffer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	conn := b.conn(t)

@@ -77,7 +77,7 @@ func TestWithoutRightToRoles(t *testing.T) {
 
 // A restore into a cluster without the roles loses their rights and gives PUBLIC its default rights
 // back. The text of the code is current, but it must be installed again.
-func TestRightsThatARestoreLost(t *testing.T) {
+func TestRightsLostInARestore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))

@@ -94,7 +94,7 @@ func TestNullIsRefusedByField(t *testing.T) {
 	}
 }
 
-func TestBytesThatAreNoTextAreRefused(t *testing.T) {
+func TestInvalidTextIsRefused(t *testing.T) {
 	t.Parallel()
 	for text, shown := range map[string]string{"a\x00b": "0x00", "a\xffb": "0xff", "a\xed\xa0\x80b": "0xed 0xa0 0x80"} {
 		sql, args := row{"user_id": "ann", "content": text}.statement("oxbow.memories")

@@ -23,7 +23,7 @@ func requireStats(t *testing.T, tx db, user string) int {
 	return one[int](t, tx, "select coalesce(sum(documents), 0) from oxbow.memory_term_stats where user_id = $1", user)
 }
 
-func TestIndexTakesAMemoryOnce(t *testing.T) {
+func TestIndexProcessesAMemoryOnce(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	ids := []string{
@@ -44,7 +44,7 @@ func TestIndexTakesAMemoryOnce(t *testing.T) {
 	require.Equal(t, 3, requireStats(t, tx, ann(t)))
 }
 
-func TestIndexPassesOverWhatIsNotThere(t *testing.T) {
+func TestIndexSkipsMissingMemories(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	id := remember(t, tx, row{"user_id": ann(t)})
@@ -209,7 +209,7 @@ func TestWhatCountsAsTheSame(t *testing.T) {
 }
 
 // A repetition forgotten separately stays forgotten; one restored separately outlives the kept fact.
-func TestRepeatsByThemselves(t *testing.T) {
+func TestRepeatsChangedSeparately(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	ids := facts(t, tx, ann(t), "她喜欢喝茶。", 3)

@@ -254,7 +254,7 @@ func TestTablesLeakNothing(t *testing.T) {
 
 // A unique key reveals at most the existence of a row: an application may insert for others, so it can
 // find out whether a key exists if it knows all of it, but nothing else in the row.
-func TestUniqueKeysTellNothing(t *testing.T) {
+func TestUniqueKeysRevealNothing(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	_, ids := secrets(t, tx, bob(t))

@@ -111,7 +111,7 @@ func count(t *testing.T, tx db, table, user string) int {
 	return one[int](t, tx, "select count(*) from "+table+" where user_id = $1", user)
 }
 
-func TestAppReadsItsUserAlone(t *testing.T) {
+func TestAppReadsOnlyItsUser(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	populate(t, tx, ann(t))
@@ -138,7 +138,7 @@ func TestAppReadsItsUserAlone(t *testing.T) {
 	}
 }
 
-func TestAppChangesItsUserAlone(t *testing.T) {
+func TestAppChangesOnlyItsUser(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	populate(t, tx, ann(t))
@@ -314,7 +314,7 @@ func TestAppCallsFunctionsForItsUser(t *testing.T) {
 	require.Len(t, recall(t, tx, row{"user_id": bob(t), "query": "boat"}), 4)
 }
 
-func TestAppCannotCallWhatIsInternal(t *testing.T) {
+func TestAppCannotCallInternalFunctions(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	asApp(t, tx)

@@ -115,7 +115,7 @@ func episodes(t *testing.T, tx db, user string, n int) {
 // The cost of embed depends on the batch and not on the number of the user's memories, although its plans
 // were made while the tables had one row. Autovacuum has analyzed the tables since: without statistics,
 // PostgreSQL may consider a full scan of some hundred rows as cheap.
-func TestEmbedReadsItsBatchAlone(t *testing.T) {
+func TestEmbedReadsOnlyItsBatch(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	batches := func(do func(ids []string)) {

@@ -207,7 +207,7 @@ func memory(content string, at time.Time) traittest.Evidence {
 
 // Erasing all support of a trait erases the trait with its wordings. Its parts are detached, and a trait
 // that it alone supported is erased too.
-func TestATraitThatNothingSupportsIsErased(t *testing.T) {
+func TestTraitWithoutSupportIsErased(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	at := traittest.Day(1, 10)
@@ -293,7 +293,7 @@ func TestReasonsGoWithTheEvidence(t *testing.T) {
 }
 
 // A trait that a person worded stays, and so does an imported one: neither depends on evidence.
-func TestATraitThatRestsOnNoEvidenceStays(t *testing.T) {
+func TestTraitWithoutEvidenceStays(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	at := traittest.Day(1, 10)
@@ -436,7 +436,7 @@ func TestEraseWhileReflecting(t *testing.T) {
 }
 
 // Rejected proposals of a language model may paraphrase any memory that it was shown.
-func TestErasingTakesWhatAModelSaid(t *testing.T) {
+func TestErasureRemovesModelNotes(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	user := ann(t)

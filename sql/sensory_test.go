@@ -97,7 +97,7 @@ func TestSensoryTakesADayWithoutAPartition(t *testing.T) {
 	require.Equal(t, kept{}, keepDays(t, conn), "there is nothing left to do")
 }
 
-func TestSensoryDropsWhatIsTooOld(t *testing.T) {
+func TestSensoryDropsOldPartitions(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.Database(t))
 	exec(t, conn, `update oxbow.settings set value = '{"days": 10}' where key = 'sensory'`)
@@ -267,7 +267,7 @@ func detach(t *testing.T, conn *pgx.Conn) {
 }
 
 // A long lock on the stream does not block others: partitions wait for the next run, an INSERT for 200 ms.
-func TestSensoryPartitionsWaitForNobody(t *testing.T) {
+func TestSensoryPartitionsDoNotWait(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
 	conn, other := connect(t, dsn), begin(t, dsn)
@@ -361,7 +361,7 @@ func TestSensoryCandidatesAge(t *testing.T) {
 }
 
 // A row that commits late is counted, even if newer ones were counted before.
-func TestSensoryCountsWhatCommitsLate(t *testing.T) {
+func TestSensoryCountsLateCommits(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
 	conn, late := connect(t, dsn), begin(t, dsn)

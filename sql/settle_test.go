@@ -145,7 +145,7 @@ func TestSettleWithAClockThatIsBehind(t *testing.T) {
 }
 
 // A trait wrongly marked as due counts towards the batch, so that settle moves on to the next ones.
-func TestSettleGoesPastWhatIsNotDue(t *testing.T) {
+func TestSettleSkipsTraitsThatAreNotDue(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	now := traittest.Day(2, 2)
@@ -218,7 +218,7 @@ func dueTraits(t *testing.T, tx db, user string, n, nth int, now time.Time) {
 }
 
 // The cost of settling depends on the number of due traits, not of all traits.
-func TestSettleReadsWhatIsDue(t *testing.T) {
+func TestSettleReadsOnlyDueTraits(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	now := traittest.Day(6, 1)

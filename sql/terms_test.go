@@ -74,7 +74,7 @@ func TestTermsOfNull(t *testing.T) {
 	require.Equal(t, terms{0, []string{}}, termsOf(t, pgtest.Tx(t), nil))
 }
 
-func TestEmojiAreNoPartOfWords(t *testing.T) {
+func TestEmojiAreNotPartOfWords(t *testing.T) {
 	t.Parallel()
 	got := termsOf(t, pgtest.Tx(t), "boat 😀 👨\u200d👩\u200d👧 lamp")
 	require.Contains(t, got.Terms, "boat")
@@ -167,7 +167,7 @@ func TestDateTermsFollowTheUsersTimeZone(t *testing.T) {
 	}
 }
 
-func TestWhatWasInsertedCanBeIndexed(t *testing.T) {
+func TestInsertedMemoriesCanBeIndexed(t *testing.T) {
 	t.Parallel()
 	for i, text := range []string{"水", "'; drop table oxbow.memories; --", `\`, "!!!", "+", "@", "😀",
 		strings.Repeat("z", 2047) + " " + strings.Repeat("z", 2047),

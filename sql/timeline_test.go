@@ -119,7 +119,7 @@ func TestTimelineAndHistoryOfOthers(t *testing.T) {
 
 // timeline, history and versions read only the user's rows, even with plans made while the tables were
 // empty. The cost of a long chain is proportional to its length.
-func TestTimelineReadsItsUserAlone(t *testing.T) {
+func TestTimelineReadsOnlyItsUser(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	const versions, others = 50, 500

@@ -71,7 +71,7 @@ func observe(t *testing.T, tx db, user, trait, direction string, n, event int) {
 }
 
 // Recall applies the decay since a trait's row was written, whether or not settle has run.
-func TestRecallSeesTheStageOfNow(t *testing.T) {
+func TestRecallUsesTheCurrentStage(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	set := ago(0)
@@ -230,7 +230,7 @@ func liveThrough(t *testing.T, tx db, random *rand.Rand, content string, at time
 
 // Returning a memory only counts an access; using it in a reply raises a trait's confidence, once in 24
 // hours.
-func TestUseStrengthensAndAccessDoesNot(t *testing.T) {
+func TestOnlyUseStrengthens(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	start := time.Now().Add(-time.Hour)

@@ -29,10 +29,10 @@ func MemoryIDs(ctx context.Context, db DB, userID string) ([]uuid.UUID, error) {
 		`select id from oxbow.memories where user_id = $1 and forgotten_at is null order by seq, id`, userID)
 }
 
-// TalkOfMemories turns the memories of users that HideFromWorkers hid into messages and opts the users in
+// MessagesFromMemories turns the memories of users that HideFromWorkers hid into messages and opts the users in
 // again. It returns their sessions and the number of messages. It deletes the extract jobs, so that
 // only the caller extracts from the messages.
-func TalkOfMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []Session, messages int64, err error) {
+func MessagesFromMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []Session, messages int64, err error) {
 	_, err = tx.Exec(ctx, `
 		insert into oxbow.messages (user_id, session_id, seq, role, speaker, content, created_at, metadata)
 		select user_id, coalesce(session_id, 'none'), seq, case when metadata ->> 'role' in ('assistant', 'system', 'tool')
@@ -63,7 +63,7 @@ func TalkOfMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []
 	return sessions, messages, err
 }
 
-// SourcesOf returns, for each memory extracted from messages of TalkOfMemories, the external ids of
+// SourcesOf returns, for each memory extracted from messages of MessagesFromMemories, the external ids of
 // those messages, in order.
 func SourcesOf(ctx context.Context, db DB, users []string) (map[uuid.UUID][]string, error) {
 	found, err := Collect[struct {

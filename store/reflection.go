@@ -133,8 +133,8 @@ func TraitsByKey(ctx context.Context, db DB, userID string, keys []string) ([]tr
 		   and m.trait_key = any($2) `+liveFirst, userID, keys)
 }
 
-// TraitsSaying returns a user's traits with any of the keys or wordings, including dissolved ones.
-func TraitsSaying(ctx context.Context, db DB, userID string, keys, contents []string) ([]traits.Trait, error) {
+// TraitsByWording returns a user's traits with any of the keys or wordings, including dissolved ones.
+func TraitsByWording(ctx context.Context, db DB, userID string, keys, contents []string) ([]traits.Trait, error) {
 	return listTraits(ctx, db, "load the traits of patterns", `
 		   and (m.trait_key = any($2) or m.content = any($3)) `+liveFirst, userID, keys, contents)
 }

@@ -319,7 +319,7 @@ func TestUsedMemoriesGainStrength(t *testing.T) {
 }
 
 // A trait that a reply used, in the extractor's judgment, gains confidence through an event, at most once in 24 hours.
-func TestUsedTraitBecomesSurer(t *testing.T) {
+func TestUsedTraitGainsConfidence(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
 	start := time.Now().Add(-time.Hour)

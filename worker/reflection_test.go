@@ -65,7 +65,7 @@ func TestTraitsSettle(t *testing.T) {
 
 // No single memory prevents the reflection on its user, such as a huge one, or one at the start of the year 1,
 // which is in the year 0 in a time zone further west.
-func TestOddMemoriesHoldNothingUp(t *testing.T) {
+func TestOddMemoriesBlockNothing(t *testing.T) {
 	b := setup(t)
 	b.cfg.Now = func() time.Time { return morning.Add(8 * time.Hour) } // about noon in New York
 	b.exec(`insert into oxbow.users (user_id, timezone) values ('ann', 'America/New_York')`)

@@ -325,7 +325,7 @@ func TestStartIsTriedAgain(t *testing.T) {
 }
 
 // RunUntilIdle takes up jobs that have become due, whichever worker leads.
-func TestWhatHasComeDueIsTakenUp(t *testing.T) {
+func TestRunUntilIdleTakesDueJobs(t *testing.T) {
 	b := setup(t)
 	b.cfg.overdue = time.Hour
 	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at) values ('somebody', now() - interval '1 minute', now() + interval '1 day')`)

@@ -273,7 +273,7 @@ func TestOptedOutIsNotSummarized(t *testing.T) {
 }
 
 // Erased, forgotten or deleted content is removed from summaries, and is not in later ones.
-func TestSummaryGoesWithWhatItTells(t *testing.T) {
+func TestSummaryLosesErasedContent(t *testing.T) {
 	b := setup(t)
 	w := b.chronicle()
 	// Each case has its own user, with messages numbered from 1: #35 is the 35th.
@@ -397,7 +397,7 @@ func TestSummaryExpires(t *testing.T) {
 }
 
 // A summary is not evidence: only the memories that it summarizes count.
-func TestSummaryIsNoEvidence(t *testing.T) {
+func TestSummaryIsNotEvidence(t *testing.T) {
 	b := setup(t)
 	b.chronicle()
 	b.chat("ann", "s1", 1, 40)

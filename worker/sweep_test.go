@@ -26,7 +26,7 @@ func (b *bundle) embedJobs() (live, all int) {
 		b.count(`oxbow.river_job where kind = 'embed'`)
 }
 
-func TestSweepRevivesWhatWasGivenUp(t *testing.T) {
+func TestSweepRevivesGivenUpJobs(t *testing.T) {
 	b := setup(t)
 	ids := b.insert("ann", "one", "two")
 	b.exec(`update oxbow.river_job set state = 'discarded', finalized_at = now() - interval '9 minutes'`)
@@ -110,7 +110,7 @@ func TestSweepWalksInPages(t *testing.T) {
 	require.Equal(t, found[:12], again, "from the beginning")
 }
 
-func TestSweepAsksWhetherReflectionIsDue(t *testing.T) {
+func TestSweepChecksWhetherReflectionIsDue(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.memories (user_id, content) select 'user ' || i, 'memory' from generate_series(1, 5) i`)
 	require.NoError(t, b.drain())
@@ -180,7 +180,7 @@ func last(of []string) string {
 	return of[len(of)-1]
 }
 
-func TestSweepErasesTheForgotten(t *testing.T) {
+func TestSweepErasesForgottenMemories(t *testing.T) {
 	b := setup(t)
 	ids := b.insert("ann", "long ago", "lately", "not")
 	require.NoError(t, b.drain())
@@ -218,7 +218,7 @@ func TestSweepCorrectsStatistics(t *testing.T) {
 }
 
 // A user whose recount times out does not prevent the recount of others.
-func TestRecountGoesOn(t *testing.T) {
+func TestRecountContinuesAfterTimeout(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", "one")
 	b.insert("ben", "two")

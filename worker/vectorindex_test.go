@@ -186,7 +186,7 @@ func (b *bundle) fill() {
 
 // A transaction that writes a vector while an index is assigned to its user does not know about the index, so
 // the index waits for it.
-func TestVectorIndexWaitsForWhoeverDoesNotKnow(t *testing.T) {
+func TestVectorIndexWaitsForOlderTransactions(t *testing.T) {
 	b := setup(t)
 	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
 	ids := b.insert("ann", different(110)...)
@@ -215,7 +215,7 @@ func TestVectorIndexWaitsForWhoeverDoesNotKnow(t *testing.T) {
 }
 
 // The index does not wait for transactions of other databases of the server, which may take hours.
-func TestVectorIndexWaitsForNoOtherDatabase(t *testing.T) {
+func TestVectorIndexIgnoresOtherDatabases(t *testing.T) {
 	b := setup(t)
 	elsewhere, err := pgx.Connect(t.Context(), pgtest.Database(t))
 	require.NoError(t, err)
@@ -234,7 +234,7 @@ func TestVectorIndexWaitsForNoOtherDatabase(t *testing.T) {
 
 // A slot is free when it holds no user's vectors. Locked vectors stay until the next run, and vectors
 // without a slot are removed.
-func TestVectorIndexFreesWhatIsEmpty(t *testing.T) {
+func TestVectorIndexFreesEmptySlots(t *testing.T) {
 	b := setup(t)
 	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
 	ids := b.insert("ann", different(110)...)

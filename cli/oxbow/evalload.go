@@ -43,7 +43,7 @@ func (r *evaluation) load(ctx context.Context, file []byte) error {
 func (r *evaluation) extract(ctx context.Context, flags *evalFlags) error {
 	var sessions []store.Session
 	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) (err error) {
-		sessions, r.messages, err = store.TalkOfMemories(ctx, tx, r.users)
+		sessions, r.messages, err = store.MessagesFromMemories(ctx, tx, r.users)
 		return err
 	})
 	if err != nil {

@@ -74,7 +74,7 @@ func TestTopLive(t *testing.T) {
 	require.Contains(t, text, "0 stored, 0 embedded, 0 messages per second", "from the second picture on")
 }
 
-func TestTopCutsWhatDoesNotFit(t *testing.T) {
+func TestTopTruncates(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	a := &app{out: &out}

@@ -63,7 +63,7 @@ func TestTrait(t *testing.T) {
 }
 
 // Long lists show the latest entries.
-func TestTraitThatIsLong(t *testing.T) {
+func TestLongTrait(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	trait := traittest.Trait{UserID: "ada", Events: []traittest.Event{traittest.Created(traittest.Day(1, 1), 0.4)}}

@@ -111,7 +111,7 @@ func regexpIndex(line string, words ...string) int {
 	return first
 }
 
-func TestTraitsSayWhyThereAreNone(t *testing.T) {
+func TestMissingTraitsAreExplained(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	says := func(what string, args ...string) {

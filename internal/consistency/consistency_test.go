@@ -167,7 +167,7 @@ var tampered = []struct {
 
 // The check finds every change made behind Oxbow's back. A repair restores what the events and
 // evidence determine, and a second check finds only the rest.
-func TestCheckFindsWhatWasTamperedWith(t *testing.T) {
+func TestCheckFindsTampering(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	for _, test := range tampered {

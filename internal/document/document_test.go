@@ -164,7 +164,7 @@ func TestSplittingLosesNothing(t *testing.T) {
 	}
 }
 
-func TestSplittingStopsWhenItIsNotWaitedFor(t *testing.T) {
+func TestSplittingStopsWhenCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

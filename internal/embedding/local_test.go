@@ -67,7 +67,7 @@ func TestLocalIsTheSameForEver(t *testing.T) {
 	}
 }
 
-func TestLocalDoesNotDependOnItsCompany(t *testing.T) {
+func TestLocalDoesNotDependOnOtherTexts(t *testing.T) {
 	t.Parallel()
 	l := NewLocal(0)
 	texts := []string{"我喜欢骑行", "", "I like cycling", "no more, no less. No.", "我喜欢骑行"}

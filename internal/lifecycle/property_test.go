@@ -123,7 +123,7 @@ func TestConfidenceStaysInside(t *testing.T) {
 
 // The state kept event by event equals that of a replay, and of a replay that continues from a
 // stored row.
-func TestReplayIsWhatWasKept(t *testing.T) {
+func TestReplayEqualsTheKeptState(t *testing.T) {
 	t.Parallel()
 	r := random(t)
 	for range rounds {

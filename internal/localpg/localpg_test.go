@@ -222,7 +222,7 @@ func TestProgramKilled(t *testing.T) {
 	require.False(t, s.postmaster.running(), "nobody uses the server any more")
 }
 
-func TestInterruptIsForTheProgramAlone(t *testing.T) {
+func TestInterruptReachesOnlyTheProgram(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	program, dsn := startHelper(t, os.Args[0], dir, &syscall.SysProcAttr{Setpgid: true})

@@ -9,7 +9,7 @@ import (
 )
 
 // A fault whose pattern matches nothing fails: otherwise a fault that no longer changes anything would go unseen.
-func TestFaultWithoutPlace(t *testing.T) {
+func TestFaultThatMatchesNothing(t *testing.T) {
 	s := newSuite(t.Context(), "")
 	t.Cleanup(s.close)
 	nothing := section{"nothing", func(*place) string { return "" }}

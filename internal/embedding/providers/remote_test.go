@@ -254,7 +254,7 @@ func TestContradictingPositions(t *testing.T) {
 	require.InDeltaSlice(t, []float32{0.6, 0.8}, vectors[0], 1e-6)
 }
 
-func TestOneBadTextSpoilsNoOther(t *testing.T) {
+func TestOneBadTextDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
 		asked := texts(128)

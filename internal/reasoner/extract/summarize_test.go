@@ -42,7 +42,7 @@ func TestSummarize(t *testing.T) {
 }
 
 // What was said before stays, with what is new, each thing once.
-func TestSummaryGoesOn(t *testing.T) {
+func TestSummaryContinues(t *testing.T) {
 	t.Parallel()
 	first := summarized(t, "", "user: I live in Bergen, and I play the cello.", "Ada: We moved to Porto last week.", "user: how do I tune it")
 	require.Equal(t, first, summarized(t, first), "nothing new")
