@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/pgvector/pgvector-go"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
@@ -39,7 +38,6 @@ func InboxMemories(ctx context.Context, db DB, userID string, p reasoner.Person,
 		Present                   bool
 		Content, Speaker, Context string
 		Arousal                   float64
-		Embedding                 *pgvector.HalfVector
 	}
 	rows, err := list[row](ctx, db, "load the inbox", `
 		with batch as materialized (
@@ -51,15 +49,11 @@ func InboxMemories(ctx context.Context, db DB, userID string, p reasoner.Person,
 		       m.forgotten_at is null as present, left(m.content, 6000) as content, m.speaker,
 		       m.metadata ->> 'context' as context,
 		       case when jsonb_typeof(m.metadata #> '{emotion,arousal}') = 'number'
-		         then (m.metadata #>> '{emotion,arousal}')::double precision end as arousal,
-		       v.embedding
+		         then (m.metadata #>> '{emotion,arousal}')::double precision end as arousal
 		  from batch b
 		 cross join lateral (
 		       select m.* from oxbow.memories m
 		        where m.user_id = $1 and m.memory_type = b.memory_type and m.id = b.memory_id limit 1) m
-		  left join lateral (
-		       select v.embedding from oxbow.memory_vectors v
-		        where v.user_id = $1 and v.memory_type = b.memory_type and v.memory_id = b.memory_id limit 1) v on true
 		 order by b.valid_at, b.memory_id`, userID, limit)
 	var memories []reasoner.Memory
 	batch := make([]traits.Unreflected, len(rows))
@@ -70,9 +64,6 @@ func InboxMemories(ctx context.Context, db DB, userID string, p reasoner.Person,
 		m := reasoner.Memory{ID: r.ID, Type: r.Type, Content: r.Content, Speaker: r.Speaker,
 			Time: earlier(r.ValidAt, now).In(p.Zone), Context: r.Context, Importance: r.Importance, Arousal: r.Arousal}
 		m.Session = p.Session(r.SessionID, m.Time)
-		if r.Embedding != nil {
-			m.Vector = r.Embedding.Slice()
-		}
 		memories = append(memories, m)
 	}
 	return memories, batch, err

@@ -43,7 +43,6 @@ type Memory struct {
 	Context    string    // work, personal, social, learning, general; empty: not known
 	Importance float64   // 0 to 1
 	Arousal    float64   // 0 to 1, of its emotion
-	Vector     []float32 // its embedding; nil where it has none
 }
 
 // Trait is what is held of the user by now.

@@ -20,24 +20,35 @@ func (r *run) match(s *section, i int) (best Match, ok bool) {
 	if !r.begins(s, i) {
 		return best, false
 	}
-	k := &r.t.Tokens[i]
-	try := func(rules []*rule) {
-		for _, rule := range rules {
-			r.captures = r.captures[:0]
-			if end, matches := r.elements(rule.elements, i); matches && end > i && (!ok || end > best.End) {
-				best, ok = Match{Start: i, End: end, Value: rule.value, Captures: slices.Clone(r.captures)}, true
-			}
+	var few [4]found
+	for _, f := range r.walk(s, s.root, i, few[:0]) {
+		if f.end > best.End {
+			best, ok = Match{Start: i, End: f.end, Value: f.value}, true
 		}
 	}
-	if rule, end := r.longest(s.root, i); rule != nil {
-		best, ok = Match{Start: i, End: end, Value: rule.value}, true
-	}
-	try(s.first[k.id])
-	for _, n := range k.also {
-		try(s.first[n])
-	}
-	try(s.open)
+	s.mayBegin(&r.t.Tokens[i], func(rule *rule) {
+		r.captures = r.captures[:0]
+		if end, matches := r.elements(rule.elements, i); matches && end > i && end > best.End {
+			best, ok = Match{Start: i, End: end, Value: rule.value, Captures: slices.Clone(r.captures)}, true
+		}
+	})
 	return best, ok
+}
+
+// mayBegin calls try with the entries of more than words that may begin with a token.
+func (s *section) mayBegin(k *Token, try func(*rule)) {
+	each := func(rules []*rule) {
+		for _, rule := range rules {
+			try(rule)
+		}
+	}
+	if len(s.first) > 0 {
+		each(s.first[k.id])
+		for _, n := range k.also {
+			each(s.first[n])
+		}
+	}
+	each(s.open)
 }
 
 // begins reports whether an entry of a section may begin at the i-th token.
@@ -54,34 +65,6 @@ func (r *run) begins(s *section, i int) bool {
 	return false
 }
 
-// longest returns the longest entry of words alone from a node of the tree on.
-func (r *run) longest(node int32, i int) (best *rule, end int) {
-	if i == r.hi {
-		return nil, 0
-	}
-	k := &r.t.Tokens[i]
-	step := func(n id) {
-		to, ok := r.t.g.next[uint64(node)<<32|uint64(n)]
-		if !ok {
-			return
-		}
-		rule, at := r.longest(to, i+1)
-		if rule == nil {
-			rule, at = r.t.g.ends[to], i+1
-		}
-		if rule != nil && at > end {
-			best, end = rule, at
-		}
-	}
-	if k.id != 0 {
-		step(k.id)
-	}
-	for _, n := range k.also {
-		step(n)
-	}
-	return best, end
-}
-
 // found is an end of a match within a pattern.
 type found struct {
 	end         int
@@ -94,32 +77,21 @@ func (r *run) all(s *section, i int, ends []found) []found {
 		return ends
 	}
 	ends = r.walk(s, s.root, i, ends)
-	k := &r.t.Tokens[i]
-	try := func(rules []*rule) {
-		for _, rule := range rules {
-			before := len(r.captures)
-			end, ok := r.elements(rule.elements, i)
-			if ok {
-				f := found{end: end, name: s.name, value: rule.value}
-				if rule.pass && len(r.captures) > before {
-					f.name, f.value = r.captures[before].Name, r.captures[before].Value
-				}
-				at := len(ends)
-				for at > 0 && ends[at-1].end < end {
-					at--
-				}
-				ends = slices.Insert(ends, at, f)
+	s.mayBegin(&r.t.Tokens[i], func(rule *rule) {
+		before := len(r.captures)
+		if end, ok := r.elements(rule.elements, i); ok {
+			f := found{end: end, name: s.name, value: rule.value}
+			if rule.pass && len(r.captures) > before {
+				f.name, f.value = r.captures[before].Name, r.captures[before].Value
 			}
-			r.captures = r.captures[:before]
+			at := len(ends)
+			for at > 0 && ends[at-1].end < end {
+				at--
+			}
+			ends = slices.Insert(ends, at, f)
 		}
-	}
-	if len(s.first) > 0 {
-		try(s.first[k.id])
-		for _, n := range k.also {
-			try(s.first[n])
-		}
-	}
-	try(s.open)
+		r.captures = r.captures[:before]
+	})
 	return ends
 }
 

@@ -18,14 +18,29 @@ const (
 	maxCores       = 1
 )
 
+// tendencies are traits by what they have in common, in the order in which it first shows.
+type tendencies struct {
+	ids     []string
+	members map[string][]uuid.UUID
+}
+
+func (t *tendencies) add(id, name string, member uuid.UUID) {
+	if name != "" {
+		id += "@" + name
+	}
+	if t.members[id] == nil {
+		t.ids = append(t.ids, id)
+	}
+	t.members[id] = append(t.members[id], member)
+}
+
 // clusters proposes preferences of behaviors in one group, and traits of subtype core of preferences in one dimension.
 // Confidence is looked at only to spare proposals that the rules would refuse.
-func clusters(traits held, room *room) []reasoner.Cluster {
-	members, preferences := map[string][]uuid.UUID{}, map[string][]uuid.UUID{}
-	var groups, dimensions []string
+func clusters(traits held, room *room) (all []reasoner.Cluster) {
+	groups, dimensions := tendencies{members: map[string][]uuid.UUID{}}, tendencies{members: map[string][]uuid.UUID{}}
 	made := map[string]bool{}
+	count := map[lifecycle.Subtype]int{}
 	zh := 0
-	var nPreferences, nCores int
 	for i := range traits.all {
 		t := &traits.all[i]
 		made[t.Key] = made[t.Key] || live(t)
@@ -35,71 +50,48 @@ func clusters(traits held, room *room) []reasoner.Cluster {
 		if pattern.HasHan(t.Content) {
 			zh++
 		}
-		switch t.Subtype {
-		case lifecycle.Behavior:
-			g := groupOf(t, traits)
-			if g != "" && t.Confidence >= 0.5 && t.Parent == uuid.Nil {
-				if members[g] == nil {
-					groups = append(groups, g)
-				}
-				members[g] = append(members[g], t.ID)
-			}
-		case lifecycle.Preference:
-			nPreferences++
-			if id, ok := strings.CutPrefix(t.Key, "group:"); ok && t.Confidence >= 0.6 && t.Parent == uuid.Nil {
-				id, name, _ := strings.Cut(id, "@")
-				d := words().groups[id].group
-				if name != "" {
-					d += "@" + name
-				}
-				if preferences[d] == nil {
-					dimensions = append(dimensions, d)
-				}
-				preferences[d] = append(preferences[d], t.ID)
-			}
-		case lifecycle.CoreTrait:
-			nCores++
-		}
-	}
-	chinese := 2*zh > len(traits.all)
-	slices.SortStableFunc(groups, func(a, b string) int { return len(members[b]) - len(members[a]) })
-	var all []reasoner.Cluster
-	for _, g := range groups {
-		key := "group:" + g
-		id, name, _ := strings.Cut(g, "@")
-		if len(members[g]) < 2 || made[key] || nPreferences >= maxPreferences || !room.takeCluster() {
+		count[t.Subtype]++
+		if t.Parent != uuid.Nil {
 			continue
 		}
-		nPreferences++
-		all = append(all, reasoner.Cluster{Key: key, Subtype: lifecycle.Preference,
-			Content: of(name, words().groups[id].say(chinese), chinese), Members: members[g]})
-	}
-	for _, d := range dimensions {
-		key := "dimension:" + d
-		id, name, _ := strings.Cut(d, "@")
-		if len(preferences[d]) < 2 || made[key] || nCores >= maxCores || !room.takeCluster() {
-			continue
+		head, id, _ := strings.Cut(t.Key, ":")
+		id, name, _ := strings.Cut(id, "@")
+		switch {
+		case t.Subtype == lifecycle.Behavior && t.Confidence >= 0.5:
+			if g := groupOf(t, head, id, traits); g != "" {
+				groups.add(g, name, t.ID)
+			}
+		case t.Subtype == lifecycle.Preference && t.Confidence >= 0.6 && head == "group":
+			dimensions.add(words().groups[id].group, name, t.ID)
 		}
-		nCores++
-		all = append(all, reasoner.Cluster{Key: key, Subtype: lifecycle.CoreTrait,
-			Content: of(name, words().dimensions[id].say(chinese), chinese), Members: preferences[d]})
 	}
+	slices.SortStableFunc(groups.ids, func(a, b string) int { return len(groups.members[b]) - len(groups.members[a]) })
+	propose := func(shared tendencies, head string, entries map[string]entry, subtype lifecycle.Subtype, most int) {
+		for _, id := range shared.ids {
+			key := head + ":" + id
+			if len(shared.members[id]) < 2 || made[key] || count[subtype] >= most || !room.takeCluster() {
+				continue
+			}
+			count[subtype]++
+			name, chinese := "", 2*zh > len(traits.all)
+			c := reasoner.Cluster{Key: key, Subtype: subtype, Members: shared.members[id]}
+			id, name, _ = strings.Cut(id, "@")
+			c.Content = of(name, entries[id].say(chinese), chinese)
+			all = append(all, c)
+		}
+	}
+	propose(groups, "group", words().groups, lifecycle.Preference, maxPreferences)
+	propose(dimensions, "dimension", words().dimensions, lifecycle.CoreTrait, maxCores)
 	return all
 }
 
-// groupOf returns the group that a behavior belongs to, with the person's name in a record of a dialogue; "" if none.
-func groupOf(t *reasoner.Trait, traits held) string {
-	head, id, _ := strings.Cut(t.Key, ":")
-	id, name, _ := strings.Cut(id, "@")
-	g := traits.signs[t.ID].group
+// groupOf returns the group that a behavior belongs to, by its key or else by its sentence; "" if none.
+func groupOf(t *reasoner.Trait, head, id string, traits held) string {
 	switch head {
 	case kindNames[doing]:
-		g = cmp.Or(words().byID[id].group, g)
+		return cmp.Or(words().byID[id].group, traits.signs[t.ID].group)
 	case kindNames[eating]:
-		g = foodOf(id).group
+		return foodOf(id).group
 	}
-	if g != "" && name != "" {
-		g += "@" + name
-	}
-	return g
+	return traits.signs[t.ID].group
 }

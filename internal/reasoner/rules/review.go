@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
@@ -25,9 +24,11 @@ func (*Reasoner) Review(ctx context.Context, c reasoner.Case) (reasoner.Verdict,
 	if len(c.Contradicting) == 0 {
 		return reasoner.Verdict{Action: reasoner.Keep, Reason: pick(zh, "没有反证", "nothing contradicts it")}, nil
 	}
-	lastFor, lastAgainst := latest(c.Supporting), latest(c.Contradicting)
-	a, b, ok := apart(contextsOf(c.Supporting), contextsOf(c.Contradicting))
-	if ok && !c.Trait.Edited && lastFor.After(earliest(c.Contradicting)) {
+	last := latest(c.Contradicting)
+	lastFor, lastAgainst := latest(c.Supporting).Time, last.Time
+	a, b := contextOfEach(c.Supporting), contextOfEach(c.Contradicting)
+	sameTime := slices.ContainsFunc(c.Contradicting, func(e reasoner.Evidence) bool { return lastFor.After(e.Time) })
+	if a != "" && b != "" && a != b && sameTime && !c.Trait.Edited {
 		return reasoner.Verdict{
 			Action: reasoner.Split, Content: c.Trait.Content + pick(zh, "（视场合而定）", ", depending on the context"),
 			Tendencies: map[string]string{a: c.Trait.Content, b: pick(zh, "不再如此："+c.Trait.Content, "Not so: "+c.Trait.Content)},
@@ -35,7 +36,7 @@ func (*Reasoner) Review(ctx context.Context, c reasoner.Case) (reasoner.Verdict,
 		}, nil
 	}
 	switch {
-	case lastAgainst.After(lastFor) && outright(c):
+	case lastAgainst.After(lastFor) && outright(last):
 		return reasoner.Verdict{Action: reasoner.Dissolve, Reason: pick(zh, "用户最近明确说不再如此", "the user said last that it is so no longer")}, nil
 	case lastFor.After(lastAgainst) || c.Trait.Edited:
 		return reasoner.Verdict{Action: reasoner.Keep, Reason: pick(zh, "之后仍有支持的记忆", "memories went on to speak for it")}, nil
@@ -53,85 +54,44 @@ func pick(zh bool, chinese, english string) string {
 	return english
 }
 
-func latest(evidence []reasoner.Evidence) time.Time {
-	var last time.Time
+// latest returns the latest memory of evidence; without evidence a zero one.
+func latest(evidence []reasoner.Evidence) (last reasoner.Evidence) {
 	for _, e := range evidence {
-		if e.Time.After(last) {
-			last = e.Time
+		if e.Time.After(last.Time) {
+			last = e
 		}
 	}
 	return last
 }
 
-func earliest(evidence []reasoner.Evidence) time.Time {
-	first := evidence[0].Time
-	for _, e := range evidence {
-		if e.Time.Before(first) {
-			first = e.Time
-		}
-	}
-	return first
-}
-
-// contextsOf counts the parts of life that evidence comes from; those that tell nothing are left out.
-func contextsOf(evidence []reasoner.Evidence) map[string]int {
-	counts := map[string]int{}
-	for _, e := range evidence {
-		switch e.Context {
-		case "", "general", "contextual":
-			counts[""]++
-		default:
-			counts[e.Context]++
-		}
-	}
-	return counts
-}
-
-// apart tells whether all evidence on each side comes from one context, and not the same.
-func apart(a, b map[string]int) (string, string, bool) {
-	one := func(counts map[string]int) string {
-		if len(counts) != 1 {
+// contextOfEach returns the part of life that all evidence comes from; "" without one.
+func contextOfEach(evidence []reasoner.Evidence) string {
+	context := ""
+	for i, e := range evidence {
+		if i > 0 && e.Context != context || e.Context == "general" || e.Context == "contextual" {
 			return ""
 		}
-		for name := range counts {
-			return name
-		}
-		return ""
+		context = e.Context
 	}
-	x, y := one(a), one(b)
-	return x, y, x != "" && y != "" && x != y
+	return context
 }
 
-// outright tells whether the latest contradicting memory denies what the trait says.
-func outright(c reasoner.Case) bool {
-	last := c.Contradicting[0]
-	for _, e := range c.Contradicting {
-		if e.Time.After(last.Time) {
-			last = e
-		}
-	}
+// outright reports whether a memory denies something.
+func outright(m reasoner.Evidence) bool {
 	var f finder
-	return slices.ContainsFunc(f.read(sentences(last.Content)), func(n finding) bool { return n.polarity == con })
+	return slices.ContainsFunc(f.read(sentences(m.Content)), func(n finding) bool { return n.polarity == con })
 }
 
 // cautious words a trait as something that is so at times.
 func cautious(content string, zh bool) string {
+	often, sometimes := []string{"Often ", "Sometimes "}, "Sometimes "
 	if zh {
-		for _, p := range []string{"经常", "常", "喜欢", "爱"} {
-			if rest, ok := strings.CutPrefix(content, p); ok {
-				if p == "经常" || p == "常" {
-					return "有时" + rest
-				}
-				return "有时" + p + rest
-			}
+		often, sometimes = []string{"经常", "常"}, "有时"
+	}
+	for _, p := range often {
+		if rest, ok := strings.CutPrefix(content, p); ok {
+			return sometimes + rest
 		}
-		return "有时" + content
 	}
-	if rest, ok := strings.CutPrefix(content, "Often "); ok {
-		return "Sometimes " + rest
-	}
-	if rest, ok := strings.CutPrefix(content, "Sometimes "); ok {
-		return "Sometimes " + rest
-	}
-	return "Sometimes: " + content
+	return pick(zh, sometimes, "Sometimes: ") + content
 }

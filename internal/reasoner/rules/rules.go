@@ -2,7 +2,7 @@
 // activities, food, places, people and hours that recur, what users say they are or like, and what they say is over.
 // docs/reasoner-rules.md says what it cannot see.
 //
-// Words and patterns are data in internal/reasoner/language; read.go gives them a meaning.
+// Words and patterns are data in internal/reasoner/language; read.go gives them meaning.
 package rules
 
 import (
@@ -45,25 +45,23 @@ type sign struct {
 	surfaces map[string]int
 }
 
-// signs returns the patterns of a batch in the order in which they first show; those of hours come
-// last, and only where the user's time zone is known. With meaning, memories that name none take
-// part in those of memories that mean nearly the same; that adds evidence and no pattern.
-func signs(memories []reasoner.Memory, zoneKnown, meaning bool) []*sign {
+// signs returns the patterns of a batch in the order in which they first show; those of hours come last, and only if the
+// user's time zone is known.
+func signs(memories []reasoner.Memory, zoneKnown bool) (all []*sign) {
 	byKey := map[string]*sign{}
-	var all []*sign
 	heard := listen(memories)
-	note := func(i int, name string, n finding) {
-		m := memories[i]
-		key := keyOf(n, name)
+	note := func(i int, n finding) {
+		m, h := memories[i], &heard[i]
+		key := keyOf(n, h.name)
 		s := byKey[key]
 		if s == nil {
-			s = &sign{key: key, kind: n.kind, finding: n, name: name, surfaces: map[string]int{}}
+			s = &sign{key: key, kind: n.kind, finding: n, name: h.name, surfaces: map[string]int{}}
 			byKey[key] = s
 			all = append(all, s)
 		}
 		support := reasoner.Support{Memory: m.ID, Stated: n.stated, Context: m.Context}
 		if support.Context == "" {
-			support.Context = heard[i].contextOf()
+			support.Context = h.contextOf()
 		}
 		if n.polarity == con {
 			s.con = append(s.con, support)
@@ -74,50 +72,16 @@ func signs(memories []reasoner.Memory, zoneKnown, meaning bool) []*sign {
 		s.surfaces[n.surface]++
 	}
 	f := finder{named: slices.ContainsFunc(heard, said.inFirstPerson)}
-	shown := make([][]finding, len(memories)) // what each shows of activities and tastes
-	var open, named []int
 	for i := range memories {
-		h := heard[i]
-		for _, n := range f.read(h.sentences) {
-			note(i, h.name, n)
-			if n.kind == doing || n.kind == eating {
-				shown[i] = append(shown[i], n)
-			}
-		}
-		switch {
-		case !meaning || h.other || len(memories[i].Vector) == 0:
-		case len(shown[i]) > 0:
-			named = append(named, i)
-		case len(memories[i].Content) >= minMeaning:
-			open = append(open, i)
-		}
-	}
-	if nearest := kin(memories, open, named); len(nearest) > 0 {
-		for _, i := range open {
-			j, ok := nearest[i]
-			if !ok || heard[i].name != heard[j].name {
-				continue
-			}
-			for _, n := range shown[j] {
-				if n.polarity == pro {
-					n.stated = false
-					note(i, heard[j].name, n)
-				}
-			}
+		for _, n := range f.read(heard[i].sentences) {
+			note(i, n)
 		}
 	}
 	if zoneKnown {
-		for _, n := range hoursOf(memories, heard) {
-			for _, i := range n.memories {
-				note(i, n.name, n.finding)
-			}
-		}
+		hoursOf(memories, heard, note)
 	}
 	return all
 }
-
-// minMeaning is how long a text has to be for its vector to tell, in bytes.
-const minMeaning = 12
 
 // keyOf returns the key of a pattern: the same in English and Chinese where the vocabulary knows it.
 func keyOf(n finding, name string) string {
@@ -130,7 +94,7 @@ func keyOf(n finding, name string) string {
 
 // Keys returns the keys of the patterns in memories, in the order in which they first show.
 func (*Reasoner) Keys(memories []reasoner.Memory) []string {
-	all := signs(memories, true, false)
+	all := signs(memories, true)
 	keys := make([]string, len(all))
 	for i, s := range all {
 		keys[i] = s.key
@@ -153,7 +117,7 @@ func (*Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Propos
 	var fresh []*candidate
 	// of a person: on which they did something, ever and in this batch
 	days, hereDays := map[string]int{}, map[string]int{}
-	for _, s := range signs(b.Memories, b.ZoneKnown, true) {
+	for _, s := range signs(b.Memories, b.ZoneKnown) {
 		if s.kind == hours && s.finding.id == anyHour {
 			known := newTally(hours, clues[s.key].Against, clues[s.key].SkippedAgainst)
 			more := known.unseen(s)

@@ -532,25 +532,6 @@ func TestOtherCluesDoNotMatter(t *testing.T) {
 	require.Equal(t, plain, again)
 }
 
-func TestKin(t *testing.T) {
-	t.Parallel()
-	memories := days("今天去钓鱼，一上午只有一条鲫鱼上钩", "在水边坐到天黑，一条也没有上钩", "项目例会，讨论了排期和预算")
-	memories[0].Vector, memories[1].Vector, memories[2].Vector = []float32{1, 0, 0}, []float32{0.95, 0.05, 0}, []float32{0, 0, 1}
-	p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Memories: memories})
-	require.NoError(t, err)
-	i := slices.IndexFunc(p.Patterns, func(n reasoner.Pattern) bool { return n.Key == "do:fishing" })
-	require.GreaterOrEqual(t, i, 0)
-	var ids []uuid.UUID
-	for _, e := range p.Patterns[i].Evidence {
-		ids = append(ids, e.Memory)
-	}
-	require.NotContains(t, ids, memories[2].ID)
-
-	nearest := kin([]reasoner.Memory{{Vector: []float32{1, 0}}, {Vector: []float32{0.99, 0.1}}, {Vector: []float32{1}}, {}}, []int{1, 2, 3}, []int{0})
-	require.NotContains(t, nearest, 2, "vectors of another model")
-	require.NotContains(t, nearest, 3)
-}
-
 func TestClusters(t *testing.T) {
 	t.Parallel()
 	trait := func(key, content string, subtype lifecycle.Subtype, c float64) reasoner.Trait {
@@ -621,7 +602,6 @@ func FuzzReflect(f *testing.F) {
 		memories := days(content, content, content)
 		for i := range memories {
 			memories[i].Speaker = speaker
-			memories[i].Vector = []float32{float32(len(content)), 1}
 		}
 		keys := r.Keys(memories)
 		batch := reasoner.Batch{Now: later, Memories: memories, Traits: []reasoner.Trait{{ID: uuid.New(), Content: content, Subtype: lifecycle.Behavior, Stage: lifecycle.Emerging}}}
