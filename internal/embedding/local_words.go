@@ -5,19 +5,19 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/oxbow-memory/oxbow/internal/reasoner/lexis"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
 //go:embed words/*.txt
 var wordFiles embed.FS
 
 // words holds the word lists of the local model.
-var words = func() *lexis.Words {
+var words = func() *pattern.Lists {
 	files, err := fs.Sub(wordFiles, "words")
 	if err != nil {
 		panic(err)
 	}
-	return lexis.Must(files)
+	return pattern.MustReadLists(files)
 }()
 
 // endings are the suffixes removed from English words to get the stem. A suffix comes before any

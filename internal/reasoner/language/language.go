@@ -11,11 +11,6 @@ import (
 //go:embed *.txt
 var files embed.FS
 
-// Names has the list of surnames alone.
-//
-//go:embed surnames.txt
-var Names embed.FS
-
 var grammar = pattern.New(files)
 
 // Read takes a text apart.

@@ -8,7 +8,7 @@ package rules
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -181,22 +181,15 @@ func stillSays(t *reasoner.Trait, s *sign) bool {
 
 // unsaid is what is not followed because the user worded a trait otherwise.
 func unsaid(t *reasoner.Trait, s *sign) reasoner.Dropped {
-	var memories []uuid.UUID
+	what := fmt.Sprintf("trait %s, memories", t.ID)
 	for _, e := range slices.Concat(s.pro, s.con) {
-		memories = append(memories, e.Memory)
+		what += " " + e.Memory.String()
 	}
-	what, err := json.Marshal(map[string]any{"trait": t.ID, "memories": memories})
-	if err != nil {
-		panic(err) // ids alone
-	}
-	return reasoner.Dropped{What: string(what), Reason: "the person worded the trait, and these memories are about what it said before"}
+	return reasoner.Dropped{What: what, Reason: "the person worded the trait, and these memories are about what it said before"}
 }
 
 func denied(s *sign) string {
-	if s.finding.zh {
-		return "用户说不再如此"
-	}
-	return "the user says that it is so no longer"
+	return pick(s.finding.zh, "用户说不再如此", "the user says that it is so no longer")
 }
 
 func live(t *reasoner.Trait) bool { return t.Stage != "dissolved" }
@@ -233,17 +226,14 @@ func index(traits []reasoner.Trait) held {
 	return h
 }
 
-// ours tells whether a key was made here.
+// ours reports whether a key was made here.
 func ours(key string) bool {
 	head, _, ok := strings.Cut(key, ":")
 	return ok && slices.Contains(kindNames[:], head)
 }
 
 func (h held) find(s *sign) *reasoner.Trait {
-	if t := h.byKey[s.key]; t != nil {
-		return t
-	}
-	return h.byTerm[s.key]
+	return cmp.Or(h.byKey[s.key], h.byTerm[s.key])
 }
 
 // candidate is a pattern that is no trait yet, with what is known of it beyond the batch.
@@ -363,7 +353,7 @@ func choose(fresh []*candidate, room *room, traits held) []reasoner.Pattern {
 	return patterns
 }
 
-// covered tells whether a longer name says nearly all that a dish's name says: 拉面 where it nearly always is 日式拉面.
+// covered reports whether a longer name says nearly all that a dish's name says: 拉面 where it nearly always is 日式拉面.
 func covered(c *candidate, fresh []*candidate, traits held) bool {
 	if c.kind != eating || !c.finding.zh {
 		return false
