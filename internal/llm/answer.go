@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -20,46 +21,6 @@ const (
 	maxEntries  = 50  // in a list of proposals
 	maxEvidence = 200 // for a proposal
 )
-
-// reflectAnswer is a model's answer to a reflection.
-type reflectAnswer struct {
-	Patterns       []patternAnswer       `json:"patterns" none:"an empty list if there is nothing to say"`
-	Reinforcements []reinforcementAnswer `json:"reinforcements" none:"an empty list if there is nothing to say"`
-	Contradictions []contradictionAnswer `json:"contradictions" none:"an empty list if there is nothing to say"`
-	Clusters       []clusterAnswer       `json:"clusters" none:"an empty list if there is nothing to say"`
-}
-
-type evidenceAnswer struct {
-	Memory  string `json:"memory" about:"reference of a memory, such as m3"`
-	Stated  bool   `json:"stated" about:"the user says it outright of themselves in this memory"`
-	Context string `json:"context" of:"contexts" about:"where it shows in this memory; else general"`
-}
-
-type patternAnswer struct {
-	Clue      string           `json:"clue" about:"reference of the clue that this is, such as c2; else empty"`
-	Content   string           `json:"content" about:"a short sentence about the user, in the memories' language"`
-	Context   string           `json:"context" of:"contexts" about:"where it shows; general if in several"`
-	Emotional bool             `json:"emotional" about:"it is a mood, which passes"`
-	Tentative bool             `json:"tentative" about:"it is no more than a guess so far"`
-	Evidence  []evidenceAnswer `json:"evidence"`
-}
-
-type reinforcementAnswer struct {
-	Trait    string           `json:"trait" about:"reference of a trait, such as t1"`
-	Evidence []evidenceAnswer `json:"evidence"`
-}
-
-type contradictionAnswer struct {
-	Trait    string           `json:"trait" about:"reference of a trait, such as t1"`
-	Reason   string           `json:"reason" about:"what does not fit, in a few words"`
-	Evidence []evidenceAnswer `json:"evidence"`
-}
-
-type clusterAnswer struct {
-	Level   string   `json:"level" of:"levels" about:"preference: what behaviors share; core: what preferences share"`
-	Content string   `json:"content" about:"one short sentence about the user, in the language of the memories"`
-	Traits  []string `json:"traits" about:"reference of a trait, such as t1"`
-}
 
 // decode decodes an answer that is one JSON object with only the members of into, a pointer to a struct, and with all
 // that may not be missing. It skips a fence around the object and any thinking before it.
@@ -129,7 +90,7 @@ type resolving struct {
 }
 
 // resolve turns an answer into proposals.
-func (s *shown) resolve(a reflectAnswer) (p reasoner.Proposals) {
+func (s *shown) resolve(a answer.Reflection) (p reasoner.Proposals) {
 	r := &resolving{shown: s}
 	for _, a := range bounded(&r.notes, a.Patterns) {
 		if pattern, ok := r.pattern(a); ok {
@@ -169,7 +130,7 @@ func bounded[T any](n *notes, list []T) []T {
 	return list[:len(list)-len(surplus)]
 }
 
-func (r *resolving) pattern(a patternAnswer) (p reasoner.Pattern, ok bool) {
+func (r *resolving) pattern(a answer.Pattern) (p reasoner.Pattern, ok bool) {
 	content, err := sentence(a.Content)
 	if err != nil {
 		r.drop(a, "%s", err)
@@ -192,7 +153,7 @@ func (r *resolving) pattern(a patternAnswer) (p reasoner.Pattern, ok bool) {
 
 // about resolves the evidence about an existing trait.
 func (r *resolving) about(
-	ref string, given []evidenceAnswer, what any,
+	ref string, given []answer.Evidence, what any,
 ) (trait uuid.UUID, evidence []reasoner.Support, ok bool) {
 	trait, known := r.traits[ref]
 	if !known {
@@ -207,9 +168,9 @@ func (r *resolving) about(
 }
 
 // evidence resolves the memories given as evidence, each once.
-func (r *resolving) evidence(given []evidenceAnswer, about string) []reasoner.Support {
+func (r *resolving) evidence(given []answer.Evidence, about string) []reasoner.Support {
 	type dropped struct {
-		evidenceAnswer
+		answer.Evidence
 		For string `json:"for"`
 	}
 	var supports []reasoner.Support
@@ -236,7 +197,7 @@ func (r *resolving) evidence(given []evidenceAnswer, about string) []reasoner.Su
 	return supports
 }
 
-func (r *resolving) cluster(a clusterAnswer) (c reasoner.Cluster, ok bool) {
+func (r *resolving) cluster(a answer.Cluster) (c reasoner.Cluster, ok bool) {
 	content, err := sentence(a.Content)
 	if err != nil {
 		r.drop(a, "%s", err)
@@ -264,7 +225,7 @@ func (r *resolving) cluster(a clusterAnswer) (c reasoner.Cluster, ok bool) {
 
 // knownContext returns the context if it is known, else "".
 func knownContext(context string) string {
-	if slices.Contains(contexts, context) {
+	if slices.Contains(answer.Contexts, context) {
 		return context
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -253,20 +254,20 @@ func FuzzAnswer(f *testing.F) {
 	for _, m := range given.Memories {
 		known[m.ID.String()] = true
 	}
-	f.Fuzz(func(t *testing.T, answer string) {
-		var read reflectAnswer
-		if decode(answer, &read) != nil {
+	f.Fuzz(func(t *testing.T, text string) {
+		var read answer.Reflection
+		if decode(text, &read) != nil {
 			return
 		}
 		p := show(given).resolve(read)
 		for _, pattern := range p.Patterns {
 			requireLine(t, pattern.Content, maxSentence)
 			if pattern.Content == "" || len(pattern.Evidence) == 0 || strings.ContainsAny(pattern.Content, "\n\x00") {
-				t.Fatalf("%q: %+v", answer, pattern)
+				t.Fatalf("%q: %+v", text, pattern)
 			}
 			for _, s := range pattern.Evidence {
 				if !known[s.Memory.String()] {
-					t.Fatalf("%q: %+v", answer, pattern)
+					t.Fatalf("%q: %+v", text, pattern)
 				}
 			}
 		}

@@ -12,16 +12,17 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
 // question is a question to a model.
 type question struct {
-	purpose string  // name of the prompt
-	schema  *schema // of the answer; ask sets it
-	data    any     // values for the prompt
-	refused *notes  // nil if the result records what was dropped
+	purpose string         // name of the prompt
+	schema  *answer.Schema // of the answer; ask sets it
+	data    any            // values for the prompt
+	refused *notes         // nil if the result records what was dropped
 }
 
 const (
@@ -33,13 +34,13 @@ const (
 // ask asks a question and passes the answer to use. If the answer does not fit A's schema, or use finds a problem, ask
 // reports it to the model and asks once more. The error is an *UnavailableError, an *AnswerError, or the context's.
 func ask[A any](ctx context.Context, r *Reasoner, q question, use func(A) error) error {
-	q.schema = schemaOf(reflect.TypeFor[A]())
+	q.schema = answer.SchemaOf(reflect.TypeFor[A]())
 	read := func(text string) error {
-		var answer A
-		if err := decode(text, &answer); err != nil {
+		var a A
+		if err := decode(text, &a); err != nil {
 			return err
 		}
-		return use(answer)
+		return use(a)
 	}
 	bad := &reasoner.AnswerError{}
 	for attempt := 1; attempt <= maxAttempts; attempt++ {

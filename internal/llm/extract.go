@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -18,50 +19,8 @@ const (
 	defaultImportance = 0.5
 )
 
-// extractAnswer is a model's answer to an extraction.
-type extractAnswer struct {
-	Candidates []candidateAnswer `json:"candidates" none:"an empty list if there is nothing to remember"`
-	Used       []usedAnswer      `json:"used" none:"an empty list if no reply rests on what was recalled"`
-}
-
-type candidateAnswer struct {
-	Content    string           `json:"content" about:"one line, in the messages' language and close to their words"`
-	Type       string           `json:"type" of:"types" about:"fact: what is so; episodic: what happened, or will"`
-	Category   string           `json:"category" of:"categories" about:"what it is about"`
-	Importance *float64         `json:"importance" about:"how much it matters to remember it, 0 to 1"`
-	Context    string           `json:"context" of:"contexts" about:"where in the user's life it belongs; else general"`
-	Emotion    *emotionAnswer   `json:"emotion"`
-	Entities   []entityAnswer   `json:"entities"`
-	Relations  []relationAnswer `json:"relations"`
-	Time       string           `json:"time" about:"when it was so, such as 2025-10-29 or 2025-10-29T18:30; else empty"`
-	Negates    bool             `json:"negates" about:"it says that something is so no longer, or was wrong"`
-	Sources    []string         `json:"sources" about:"reference of a new message of the user that says it, such as m3"`
-}
-
-type emotionAnswer struct {
-	Label   string  `json:"label" of:"emotions" about:"what the user feels about it; none if that is not said"`
-	Valence float64 `json:"valence" about:"-1 (unpleasant) to 1 (pleasant)"`
-	Arousal float64 `json:"arousal" about:"0 (calm) to 1 (excited)"`
-}
-
-type entityAnswer struct {
-	Name string `json:"name" about:"the name as the content writes it"`
-	Kind string `json:"kind" of:"kinds" about:"what has that name; work is a book, a film, a song, a game"`
-}
-
-type relationAnswer struct {
-	From     string `json:"from" about:"name of one of these entities; empty: who says it"`
-	Relation string `json:"relation" about:"what to is to from, such as sister, friend, pet, works_at, lives_in"`
-	To       string `json:"to" about:"name of another of these entities; empty: who says it"`
-}
-
-type usedAnswer struct {
-	Memory string `json:"memory" about:"reference of a recalled memory, such as h1"`
-	Reply  string `json:"reply" about:"reference of the assistant's new message that rests on it, such as m4"`
-}
-
 // resolve turns an answer into an extraction.
-func (t *talk) resolve(a extractAnswer) (e reasoner.Extraction) {
+func (t *talk) resolve(a answer.Extraction) (e reasoner.Extraction) {
 	r := &hearing{talk: t, notes: notes{slices.Clone(t.unread.dropped)}}
 	for _, a := range bounded(&r.notes, a.Candidates) {
 		c, ok := r.candidate(a)
@@ -113,13 +72,13 @@ func (r *hearing) note(content, part string, value any, reason string, args ...a
 
 // candidate checks a candidate. It requires the content, the type and a message of the user. Other
 // parts are dropped if they are invalid.
-func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
+func (r *hearing) candidate(a answer.Candidate) (c reasoner.Candidate, ok bool) {
 	content, err := statement(a.Content, maxStatement)
 	if err != nil {
 		r.drop(a, "%s", err)
 		return c, false
 	}
-	if !slices.Contains(types, a.Type) {
+	if !slices.Contains(answer.Types, a.Type) {
 		r.drop(a, "unknown type %q", short(a.Type))
 		return c, false
 	}
@@ -153,7 +112,7 @@ func (r *hearing) candidate(a candidateAnswer) (c reasoner.Candidate, ok bool) {
 	if a.Importance != nil {
 		c.Importance = clamp(*a.Importance, 0, 1)
 	}
-	if !slices.Contains(categories, a.Category) {
+	if !slices.Contains(answer.Categories, a.Category) {
 		r.note(content, "category", short(a.Category), "unknown category: replaced by %q", reasoner.Objective)
 		c.Category = reasoner.Objective
 	}
@@ -212,12 +171,12 @@ func (r *hearing) recalls(content string) bool {
 	return false
 }
 
-func (r *hearing) emotion(e *emotionAnswer, content string) *reasoner.Emotion {
-	if e == nil || e.Label == noEmotion {
+func (r *hearing) emotion(e *answer.Emotion, content string) *reasoner.Emotion {
+	if e == nil || e.Label == answer.NoEmotion {
 		return nil
 	}
 	label := e.Label
-	if !slices.Contains(emotions, label) {
+	if !slices.Contains(answer.Emotions, label) {
 		r.note(content, "emotion", short(label), "unknown emotion: its label is left out")
 		label = ""
 	}
@@ -225,7 +184,7 @@ func (r *hearing) emotion(e *emotionAnswer, content string) *reasoner.Emotion {
 }
 
 // entities returns the entities that the candidate or a message names.
-func (r *hearing) entities(given []entityAnswer, content string) (all []reasoner.Entity) {
+func (r *hearing) entities(given []answer.Entity, content string) (all []reasoner.Entity) {
 	for i, entity := range given {
 		if i == maxEntities {
 			r.note(content, "entity", entity, "%d entities beyond the first %d", len(given)-maxEntities, maxEntities)
@@ -243,7 +202,7 @@ func (r *hearing) entities(given []entityAnswer, content string) (all []reasoner
 			continue
 		}
 		kind := entity.Kind
-		if !slices.Contains(kinds, kind) {
+		if !slices.Contains(answer.Kinds, kind) {
 			r.note(content, "entity", entity, "unknown kind: replaced by %q", "other")
 			kind = "other"
 		}
@@ -254,7 +213,7 @@ func (r *hearing) entities(given []entityAnswer, content string) (all []reasoner
 
 // relations returns the relations whose ends the candidate names. An end without a name is the
 // speaker. A relation that no longer holds is dropped.
-func (r *hearing) relations(given []relationAnswer, c reasoner.Candidate) (all []reasoner.Relation) {
+func (r *hearing) relations(given []answer.Relation, c reasoner.Candidate) (all []reasoner.Relation) {
 	named := func(end string) (string, bool) {
 		if end == "" {
 			return "", true

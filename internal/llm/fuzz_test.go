@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
@@ -26,14 +27,14 @@ func FuzzVerdict(f *testing.F) {
 	f.Add(llmtest.Verdict{Action: "split", Content: "makes coffee by hand at home", Tendencies: split, Reason: "it\ndepends"}.JSON(), false)
 	f.Add(llmtest.Verdict{Action: "revise", Content: "周末手冲咖啡", Reason: "周末"}.JSON(), true)
 	f.Add(`{"action":"keep","content":null,"tendencies":null,"reason":"\u202e\ud800"}`, false)
-	f.Fuzz(func(t *testing.T, answer string, edited bool) {
-		var read reviewAnswer
-		if decode(answer, &read) != nil {
+	f.Fuzz(func(t *testing.T, text string, edited bool) {
+		var read answer.Verdict
+		if decode(text, &read) != nil {
 			return
 		}
 		trait := reviewCase().Trait
 		trait.Edited = edited
-		v, err := read.verdict(trait)
+		v, err := verdictOf(read, trait)
 		if err != nil {
 			require.Less(t, len(err.Error()), 500) // it is sent to the model and stored
 			return
@@ -51,12 +52,12 @@ func FuzzVerdict(f *testing.F) {
 			require.NotEmpty(t, v.Content)
 			require.GreaterOrEqual(t, len(v.Tendencies), 2)
 			for context, tendency := range v.Tendencies {
-				require.Contains(t, contexts, context)
+				require.Contains(t, answer.Contexts, context)
 				require.NotEmpty(t, tendency)
 				requireLine(t, tendency, maxSentence)
 			}
 		default:
-			t.Fatalf("%q: %+v", answer, v)
+			t.Fatalf("%q: %+v", text, v)
 		}
 	})
 }
@@ -66,12 +67,12 @@ func FuzzSummary(f *testing.F) {
 	f.Add(llmtest.Summary("The user lives in Bergen."), "I live in Bergen.")
 	f.Add("```json\n"+llmtest.Summary("用户住在卑尔根。")+"\n```", "我住在卑尔根")
 	f.Add(`<think>hm</think>{"summary":"\u2028\ud800"}`, "")
-	f.Fuzz(func(t *testing.T, answer, said string) {
-		var read summaryAnswer
-		if decode(answer, &read) != nil {
+	f.Fuzz(func(t *testing.T, text, said string) {
+		var read answer.Summary
+		if decode(text, &read) != nil {
 			return
 		}
-		summary, err := read.check([]string{said})
+		summary, err := checked(read, []string{said})
 		if err != nil {
 			require.Less(t, len(err.Error()), 500)
 			return

@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -50,8 +51,8 @@ func (r *Reasoner) Reflect(ctx context.Context, batch reasoner.Batch) (proposals
 		return proposals, nil
 	}
 	shown := show(batch)
-	err = ask(ctx, r, question{purpose: "reflect", data: shown.data}, func(answer reflectAnswer) error {
-		proposals = shown.resolve(answer)
+	err = ask(ctx, r, question{purpose: "reflect", data: shown.data}, func(a answer.Reflection) error {
+		proposals = shown.resolve(a)
 		return nil
 	})
 	return proposals, err
@@ -59,8 +60,8 @@ func (r *Reasoner) Reflect(ctx context.Context, batch reasoner.Batch) (proposals
 
 // Review asks what should become of a trait.
 func (r *Reasoner) Review(ctx context.Context, c reasoner.Case) (verdict reasoner.Verdict, err error) {
-	err = ask(ctx, r, question{purpose: "review", data: showCase(c)}, func(answer reviewAnswer) error {
-		decided, err := answer.verdict(c.Trait)
+	err = ask(ctx, r, question{purpose: "review", data: showCase(c)}, func(a answer.Verdict) error {
+		decided, err := verdictOf(a, c.Trait)
 		if err == nil {
 			verdict = decided
 		}
@@ -76,8 +77,8 @@ func (r *Reasoner) Extract(ctx context.Context, c reasoner.Conversation) (extrac
 	if !talk.worthAsking() {
 		return extraction, nil
 	}
-	err = ask(ctx, r, question{purpose: "extract", data: talk.data}, func(answer extractAnswer) error {
-		extraction = talk.resolve(answer)
+	err = ask(ctx, r, question{purpose: "extract", data: talk.data}, func(a answer.Extraction) error {
+		extraction = talk.resolve(a)
 		return nil
 	})
 	return extraction, err
@@ -92,8 +93,8 @@ func (r *Reasoner) Resolve(
 	for _, d := range dockets(now, conflicts, resolutions) {
 		var refused notes
 		q := question{purpose: "resolve", data: d.data, refused: &refused}
-		err := ask(ctx, r, q, func(answer resolveAnswer) error {
-			refused = d.decide(answer, resolutions)
+		err := ask(ctx, r, q, func(a answer.Resolutions) error {
+			refused = d.decide(a, resolutions)
 			return nil
 		})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -109,26 +110,14 @@ func (d *docket) add(place int, c reasoner.Candidate, similar []reasoner.Held) {
 	d.data.Conflicts = append(d.data.Conflicts, shown)
 }
 
-// resolveAnswer is a model's answer to conflicts.
-type resolveAnswer struct {
-	Resolutions []resolutionAnswer `json:"resolutions" none:"one entry for each conflict"`
-}
-
-type resolutionAnswer struct {
-	Conflict  string `json:"conflict" about:"reference of a conflict, such as c1"`
-	Operation string `json:"operation" of:"operations" about:"what becomes of its candidate"`
-	Target    string `json:"target" about:"reference of a memory of that conflict, such as h2; empty for ADD"`
-	Reason    string `json:"reason" about:"why, in a few words"`
-}
-
 // decide enters an answer into resolutions. A candidate without a usable answer is added, with the
 // reason. decide returns notes on entries for unknown or already answered conflicts.
-func (d *docket) decide(a resolveAnswer, resolutions []reasoner.Resolution) (refused notes) {
+func (d *docket) decide(a answer.Resolutions, resolutions []reasoner.Resolution) (refused notes) {
 	for _, place := range d.place {
 		resolutions[place] = added("no answer")
 	}
 	answered := map[string]bool{}
-	var surplus []resolutionAnswer
+	var surplus []answer.Resolution
 	for _, a := range a.Resolutions {
 		if place, known := d.place[a.Conflict]; known && !answered[a.Conflict] {
 			answered[a.Conflict] = true
@@ -150,11 +139,11 @@ func (d *docket) decide(a resolveAnswer, resolutions []reasoner.Resolution) (ref
 	return refused
 }
 
-func (d *docket) decided(a resolutionAnswer) reasoner.Resolution {
+func (d *docket) decided(a answer.Resolution) reasoner.Resolution {
 	operation := reasoner.Operation(strings.ToUpper(strings.TrimSpace(a.Operation)))
 	switch {
-	case !slices.Contains(operations, string(operation)):
-		return added("the answer was none of %s", strings.Join(operations, ", "))
+	case !slices.Contains(answer.Operations, string(operation)):
+		return added("the answer was none of %s", strings.Join(answer.Operations, ", "))
 	case operation == reasoner.Add:
 		return reasoner.Resolution{Operation: operation, Reason: remark(a.Reason)}
 	case a.Target == "":

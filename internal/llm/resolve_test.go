@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -235,9 +236,9 @@ func FuzzResolution(f *testing.F) {
 	f.Add(llmtest.Resolutions{{Conflict: "c1", Operation: "UPDATE", Target: "h1"}, {Conflict: "c2", Operation: "DELETE", Target: "h4"}}.JSON())
 	f.Add(`{"resolutions":[{"conflict":"c1","operation":"ADD","target":"h1"},{},{"conflict":"c3","operation":" noop","target":"h4"}]}`)
 	given := conflicts()
-	f.Fuzz(func(t *testing.T, answer string) {
-		var read resolveAnswer
-		if decode(answer, &read) != nil {
+	f.Fuzz(func(t *testing.T, text string) {
+		var read answer.Resolutions
+		if decode(text, &read) != nil {
 			return
 		}
 		resolutions := make([]reasoner.Resolution, len(given))
@@ -251,7 +252,7 @@ func FuzzResolution(f *testing.F) {
 				known = known || r.Operation != reasoner.Add && r.Operation != "" && r.Target == h.ID
 			}
 			if !known {
-				t.Fatalf("%q: %+v", answer, r)
+				t.Fatalf("%q: %+v", text, r)
 			}
 		}
 	})

@@ -1,24 +1,12 @@
 package llm
 
 import (
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// reviewAnswer is a model's answer to a review.
-type reviewAnswer struct {
-	Action     string           `json:"action" of:"actions" about:"what becomes of the trait"`
-	Content    string           `json:"content" about:"of revise and split: a sentence in its language"`
-	Tendencies []tendencyAnswer `json:"tendencies"`
-	Reason     string           `json:"reason" about:"why, in one sentence"`
-}
-
-type tendencyAnswer struct {
-	Context  string `json:"context" of:"contexts" about:"where"`
-	Tendency string `json:"tendency" about:"what holds there, in a few words, in the trait's own language"`
-}
-
-// verdict checks the members that the action needs and ignores the others.
-func (a reviewAnswer) verdict(trait reasoner.Trait) (reasoner.Verdict, error) {
+// verdictOf checks the members that the action needs and ignores the others.
+func verdictOf(a answer.Verdict, trait reasoner.Trait) (reasoner.Verdict, error) {
 	v := reasoner.Verdict{Action: reasoner.Action(a.Action), Reason: remark(a.Reason)}
 	switch v.Action {
 	case reasoner.Keep, reasoner.Dissolve:

@@ -5,14 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
-
-// summaryAnswer is a model's summary of a conversation.
-type summaryAnswer struct {
-	Summary *string `json:"summary" about:"one line, in its language" none:"an empty text if there is nothing to tell"`
-}
 
 // summaryData holds the values for the prompt of a summary.
 type summaryData struct {
@@ -39,16 +35,16 @@ func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary s
 			texts = append(texts, m.Content)
 		}
 	}
-	err = ask(ctx, r, question{purpose: "summarize", data: data}, func(answer summaryAnswer) error {
-		summary, err = answer.check(texts)
+	err = ask(ctx, r, question{purpose: "summarize", data: data}, func(a answer.Summary) error {
+		summary, err = checked(a, texts)
 		return err
 	})
 	return summary, err
 }
 
-// check returns a summary that can be stored: short, in one paragraph, in a language that someone
+// checked returns a summary that can be stored: short, in one paragraph, in a language that someone
 // used, and not an instruction.
-func (a summaryAnswer) check(from []string) (string, error) {
+func checked(a answer.Summary, from []string) (string, error) {
 	if strings.TrimSpace(*a.Summary) == "" {
 		return "", nil
 	}

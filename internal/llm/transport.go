@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
@@ -17,13 +18,13 @@ const maxAnswer = 8 << 20
 
 // exchange records how a request ended, which the client library does not report.
 type exchange struct {
-	schema     *schema       // of the answer
-	status     int           // 0 without an answer
-	retryAfter time.Duration // of the answer
-	message    string        // the provider's message, if the status is not a success
-	code       string        // OpenAI's error code
-	failure    error         // why there was no answer
-	doneReason string        // why Ollama stopped
+	schema     *answer.Schema // of the answer
+	status     int            // 0 without an answer
+	retryAfter time.Duration  // of the answer
+	message    string         // the provider's message, if the status is not a success
+	code       string         // OpenAI's error code
+	failure    error          // why there was no answer
+	doneReason string         // why Ollama stopped
 }
 
 type exchangeKey struct{}
@@ -39,10 +40,7 @@ type transport struct {
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	x, _ := req.Context().Value(exchangeKey{}).(*exchange)
-	if x == nil {
-		x = &exchange{}
-	}
+	x := req.Context().Value(exchangeKey{}).(*exchange)
 	if strings.HasSuffix(req.URL.Path, "/api/chat") {
 		req = req.Clone(req.Context())
 		if err := tellOllama(req, x.schema); err != nil {
@@ -64,7 +62,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // tellOllama sets the answer's schema, where the library can only request JSON. It also makes
 // Ollama refuse a prompt that is too long, instead of dropping the rules at its beginning.
-func tellOllama(req *http.Request, demanded *schema) error {
+func tellOllama(req *http.Request, demanded *answer.Schema) error {
 	raw, err := io.ReadAll(req.Body)
 	if err != nil {
 		return err

@@ -36,10 +36,7 @@ type transport struct {
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	x, _ := req.Context().Value(exchangeKey{}).(*exchange)
-	if x == nil {
-		x = &exchange{}
-	}
+	x := req.Context().Value(exchangeKey{}).(*exchange)
 	*x = exchange{}
 	resp, body, err := t.server.Send(req)
 	if err != nil {

@@ -1,65 +1,50 @@
 package llmtest
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"reflect"
 
-// Reflection is an answer to a reflection. Empty lists are written too.
-type Reflection struct {
-	Patterns       []Pattern       `json:"patterns"`
-	Reinforcements []Reinforcement `json:"reinforcements"`
-	Contradictions []Contradiction `json:"contradictions"`
-	Clusters       []Cluster       `json:"clusters"`
-}
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+)
 
-// Pattern is a pattern in an answer.
-type Pattern struct {
-	Clue      string     `json:"clue"`
-	Content   string     `json:"content"`
-	Context   string     `json:"context"`
-	Emotional bool       `json:"emotional"`
-	Tentative bool       `json:"tentative"`
-	Evidence  []Evidence `json:"evidence"`
-}
-
-// Reinforcement is a reinforcement in an answer.
-type Reinforcement struct {
-	Trait    string     `json:"trait"`
-	Evidence []Evidence `json:"evidence"`
-}
-
-// Contradiction is a contradiction in an answer.
-type Contradiction struct {
-	Trait    string     `json:"trait"`
-	Reason   string     `json:"reason"`
-	Evidence []Evidence `json:"evidence"`
-}
-
-// Cluster is a cluster in an answer.
-type Cluster struct {
-	Level   string   `json:"level"`
-	Content string   `json:"content"`
-	Traits  []string `json:"traits"`
-}
-
-// Evidence refers to a memory.
-type Evidence struct {
-	Memory  string `json:"memory"`
-	Stated  bool   `json:"stated"`
-	Context string `json:"context"`
-}
+// Reflection is an answer to a reflection.
+type Reflection answer.Reflection
 
 // Verdict is an answer to a review.
-type Verdict struct {
-	Action     string     `json:"action"`
-	Content    string     `json:"content"`
-	Tendencies []Tendency `json:"tendencies"`
-	Reason     string     `json:"reason"`
-}
+type Verdict answer.Verdict
 
-// Tendency is the tendency in a context.
-type Tendency struct {
-	Context  string `json:"context"`
-	Tendency string `json:"tendency"`
-}
+// Extraction is an answer to an extraction.
+type Extraction answer.Extraction
+
+// Resolutions are an answer to conflicts.
+type Resolutions []Resolution
+
+type (
+	// Pattern is a pattern in the memories.
+	Pattern = answer.Pattern
+	// Reinforcement is evidence for a trait.
+	Reinforcement = answer.Reinforcement
+	// Contradiction is evidence against a trait.
+	Contradiction = answer.Contradiction
+	// Cluster is a trait made from others.
+	Cluster = answer.Cluster
+	// Evidence is a memory that is evidence.
+	Evidence = answer.Evidence
+	// Tendency is what holds in a context.
+	Tendency = answer.Tendency
+	// Candidate is a memory to store.
+	Candidate = answer.Candidate
+	// Emotion is what the user feels about a candidate.
+	Emotion = answer.Emotion
+	// Entity is somebody or something that a candidate names.
+	Entity = answer.Entity
+	// Relation is a relation between two entities.
+	Relation = answer.Relation
+	// Used is a recalled memory that a reply rests on.
+	Used = answer.Used
+	// Resolution is a decision on a conflict's candidate.
+	Resolution = answer.Resolution
+)
 
 // On returns evidence from memories in no particular context.
 func On(memories ...string) []Evidence {
@@ -70,30 +55,43 @@ func On(memories ...string) []Evidence {
 	return evidence
 }
 
-// JSON returns the answer as a model would write it.
-func (a Reflection) JSON() string {
-	a.Patterns = append([]Pattern{}, a.Patterns...)
-	a.Reinforcements = append([]Reinforcement{}, a.Reinforcements...)
-	a.Contradictions = append([]Contradiction{}, a.Contradictions...)
-	a.Clusters = append([]Cluster{}, a.Clusters...)
-	return written(a)
-}
+// JSON returns the answer as a model would write it, with missing lists as empty ones.
+func (a Reflection) JSON() string { return written(a) }
 
 // JSON returns the answer as a model would write it.
-func (v Verdict) JSON() string {
-	v.Tendencies = append([]Tendency{}, v.Tendencies...)
-	return written(v)
-}
+func (a Verdict) JSON() string { return written(a) }
+
+// JSON returns the answer as a model would write it.
+func (a Extraction) JSON() string { return written(a) }
+
+// JSON returns the answer as a model would write it.
+func (a Resolutions) JSON() string { return written(answer.Resolutions{Resolutions: a}) }
 
 // Summary returns a summary as a model would write it.
 func Summary(text string) string { return written(map[string]string{"summary": text}) }
 
-func written(answer any) string {
+func written[T any](answer T) string {
+	fillLists(reflect.ValueOf(&answer).Elem())
 	text, err := json.Marshal(answer)
 	if err != nil {
 		panic(err) // texts always encode as JSON
 	}
 	return string(text)
+}
+
+// fillLists replaces missing lists by empty ones, and lists by copies.
+func fillLists(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			fillLists(field)
+		}
+	case reflect.Slice:
+		v.Set(reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v))
+		for i := range v.Len() {
+			fillLists(v.Index(i))
+		}
+	}
 }
 
 // Nothing answers that nothing follows: it keeps every trait, proposes no memory, adds every
