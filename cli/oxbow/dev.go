@@ -71,7 +71,7 @@ func (a *app) printServer(server *localpg.Server, connect bool) {
 	if !connect {
 		return
 	}
-	if psql := filepath.Join(server.BinDir(), "psql"); isFile(psql) {
+	if psql, err := exec.LookPath(filepath.Join(server.BinDir(), "psql")); err == nil {
 		a.printf("  %s %q\n", psql, a.databaseURL)
 	}
 	a.printf("  export DATABASE_URL=%q\n", a.databaseURL)
@@ -93,9 +93,4 @@ func (a *app) runCommand(ctx context.Context, command []string) error {
 		return fmt.Errorf("%s: %w", command[0], err)
 	}
 	return nil
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir()
 }

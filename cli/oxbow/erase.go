@@ -126,8 +126,7 @@ func (d *database) confirmMemory(ctx context.Context, user string, flags eraseFl
 	if err != nil && !errors.Is(err, oxbow.ErrSealed) { // erasing does not require reading the text
 		return err
 	}
-	return d.confirm(ctx, joinLines(wrap(printable(m.Content), 100, textRows))+
-		"\nThis permanently erases the memory and everything that refers to it. Type yes to continue: ", "yes")
+	return d.confirmErasure(ctx, m.Content, "the memory and everything that refers to it")
 }
 
 // printReceipt shows how many rows each table lost, and how to prove the erasure.

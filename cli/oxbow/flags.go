@@ -162,6 +162,15 @@ func env(f *pflag.FlagSet, name, from string) {
 	flag.Annotations = map[string][]string{variable: {from}}
 }
 
+// envs is env for all flags with a prefix: OXBOW_EMBEDDING_URL is the default of --embedding-url.
+func envs(f *pflag.FlagSet, prefix string) {
+	f.VisitAll(func(flag *pflag.Flag) {
+		if strings.HasPrefix(flag.Name, prefix) {
+			env(f, flag.Name, "OXBOW_"+strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_")))
+		}
+	})
+}
+
 // readEnvironment sets the flags that the command line leaves out.
 func readEnvironment(f *pflag.FlagSet) (err error) {
 	f.VisitAll(func(flag *pflag.Flag) {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // embeds the time zones, for systems without a zone database
@@ -109,13 +110,10 @@ func count[N int | int64](n N, noun string) string {
 	if first, after, ok := strings.Cut(noun, " of "); ok { // pieces of evidence
 		last, rest = first, " of "+after
 	}
-	switch {
-	case strings.HasSuffix(last, "y") && !strings.HasSuffix(last, "ey"):
-		last = strings.TrimSuffix(last, "y") + "ies"
-	default:
-		last += "s"
+	if strings.HasSuffix(last, "y") && !strings.HasSuffix(last, "ey") {
+		last = strings.TrimSuffix(last, "y") + "ie"
 	}
-	return thousands(n) + " " + last + rest
+	return thousands(n) + " " + last + "s" + rest
 }
 
 // times formats how often something happened.
@@ -159,13 +157,7 @@ func or[T ~string](words []T) string {
 
 // joined joins the parts that are not empty.
 func joined(separator string, parts ...string) string {
-	var some []string
-	for _, part := range parts {
-		if part != "" {
-			some = append(some, part)
-		}
-	}
-	return strings.Join(some, separator)
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), separator)
 }
 
 // printable turns a text into one line without control characters, which could control the terminal.

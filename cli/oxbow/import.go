@@ -84,21 +84,16 @@ func (d *database) importFile(ctx context.Context, name, userID string, o oxbow.
 	})
 	bar.end()
 	if err != nil {
-		return importError(name, err)
+		if line, ok := errors.AsType[*oxbow.InvalidError](err); ok && line.Line > 0 {
+			return fmt.Errorf("%s: %w; nothing was imported from the file (--skip-bad skips invalid lines)", name, err)
+		}
+		return fmt.Errorf("%s: %w; nothing was imported from the file", name, err)
 	}
 	if bad > shownBad {
 		d.say("%s: … and %s", name, count(bad-shownBad, "more invalid line"))
 	}
 	d.printf("%s: %s\n", name, importSummary(report))
 	return nil
-}
-
-// importError names the file and says that nothing of it was imported.
-func importError(name string, err error) error {
-	if line, ok := errors.AsType[*oxbow.InvalidError](err); ok && line.Line > 0 {
-		return fmt.Errorf("%s: %w; nothing was imported from the file (--skip-bad skips invalid lines)", name, err)
-	}
-	return fmt.Errorf("%s: %w; nothing was imported from the file", name, err)
 }
 
 // importSummary returns the result for a file as a sentence.

@@ -136,9 +136,6 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// canAsk reports whether a person can answer on a terminal.
-func (a *app) canAsk() bool { return terminal(a.in) && terminal(a.err) }
-
 // confirm asks on the terminal, and returns an error unless the answer is the expected one.
 func (a *app) confirm(ctx context.Context, question, expected string) error {
 	_, _ = fmt.Fprint(a.err, question)
@@ -153,9 +150,15 @@ func (a *app) confirm(ctx context.Context, question, expected string) error {
 	return nil
 }
 
+// confirmErasure shows the text that is to be erased, and asks for yes.
+func (a *app) confirmErasure(ctx context.Context, text, what string) error {
+	return a.confirm(ctx, fmt.Sprintf("%s\nThis permanently erases %s. Type yes to continue: ",
+		joinLines(wrap(printable(text), 100, textRows)), what), "yes")
+}
+
 // confirmable returns an error unless --yes is given or a person can be asked.
 func (a *app) confirmable(command string, yes bool) error {
-	if !yes && !a.canAsk() {
+	if !yes && (!terminal(a.in) || !terminal(a.err)) {
 		return usagef("%q deletes data: add --yes to confirm", command)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"time"
@@ -25,13 +26,7 @@ func (e *embeddingFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&e.cfg.SendDimension, "embedding-send-dimension", false, "request vectors of that dimension from the server")
 	f.DurationVar(&e.cfg.Timeout, "embedding-timeout", 0, "timeout of one request (default 30s, 2m for ollama)")
 	f.IntVar(&e.cfg.BatchSize, "embedding-batch-size", 0, "texts per request (default 128)")
-	env(f, "embedding-provider", "OXBOW_EMBEDDING_PROVIDER")
-	env(f, "embedding-model", "OXBOW_EMBEDDING_MODEL")
-	env(f, "embedding-dimension", "OXBOW_EMBEDDING_DIMENSION")
-	env(f, "embedding-url", "OXBOW_EMBEDDING_URL")
-	env(f, "embedding-send-dimension", "OXBOW_EMBEDDING_SEND_DIMENSION")
-	env(f, "embedding-timeout", "OXBOW_EMBEDDING_TIMEOUT")
-	env(f, "embedding-batch-size", "OXBOW_EMBEDDING_BATCH_SIZE")
+	envs(f, "embedding-")
 }
 
 // open returns the chosen embedder. Invalid flags are usage errors.
@@ -62,19 +57,12 @@ func (r *reasonerFlags) add(f *pflag.FlagSet, cfg *worker.Config) {
 	f.DurationVar(&cfg.Reasoner.Timeout, "reasoner-timeout", 0, "timeout of one request")
 	f.Int64Var(&cfg.DailyTokens, "reasoner-daily-tokens", 0, "tokens per user and day for reflection (default: unlimited)")
 	r.now = momentFlag(f, "now", "set the reflection clock to this time or to the end of this period, in UTC")
-	env(f, "reasoner-provider", "OXBOW_REASONER_PROVIDER")
-	env(f, "reasoner-model", "OXBOW_REASONER_MODEL")
-	env(f, "reasoner-url", "OXBOW_REASONER_URL")
-	env(f, "reasoner-timeout", "OXBOW_REASONER_TIMEOUT")
-	env(f, "reasoner-daily-tokens", "OXBOW_REASONER_DAILY_TOKENS")
+	envs(f, "reasoner-")
 }
 
 // complete sets the key, which is never a flag, and the clock.
 func (r *reasonerFlags) complete(cfg *worker.Config) {
-	cfg.Reasoner.APIKey = os.Getenv("OXBOW_REASONER_API_KEY")
-	if cfg.Reasoner.APIKey == "" {
-		cfg.Reasoner.APIKey = os.Getenv("OPENAI_API_KEY")
-	}
+	cfg.Reasoner.APIKey = cmp.Or(os.Getenv("OXBOW_REASONER_API_KEY"), os.Getenv("OPENAI_API_KEY"))
 	if now := r.now.end(time.UTC); !now.IsZero() {
 		cfg.Now = func() time.Time { return now }
 	}

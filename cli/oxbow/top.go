@@ -231,40 +231,38 @@ func providersLine(now gauges.Pulse) string {
 func queueTable(w io.Writer, now gauges.Pulse) *table {
 	t := newTable(w, time.UTC, "jobs", "#waiting", "#running", "#later", "#retryable", "#discarded", "#oldest due",
 		"#done/s", "#took")
-	counts := map[string]map[string]int64{}
-	due, done := map[string]string{}, map[string]gauges.DoneJobs{}
 	var kinds []string
-	add := func(kind string) {
-		if counts[kind] == nil {
-			counts[kind] = map[string]int64{}
-			kinds = append(kinds, kind)
-		}
-	}
 	for _, q := range now.Queue {
-		add(q.Kind)
-		counts[q.Kind][q.State] = q.Jobs
-		if q.DueSeconds > 0 {
-			due[q.Kind] = age(q.DueSeconds)
-		}
+		kinds = append(kinds, q.Kind)
 	}
 	for _, d := range now.Done {
-		add(d.Kind)
-		done[d.Kind] = d
+		kinds = append(kinds, d.Kind)
 	}
 	if len(kinds) == 0 {
 		t.add("none", 0, 0, 0, 0, 0, "", "", "")
 	}
 	slices.Sort(kinds)
-	for _, kind := range kinds {
+	for _, kind := range slices.Compact(kinds) {
+		counts, due, rate, took := map[string]int64{}, "", "", ""
+		for _, q := range now.Queue {
+			if q.Kind != kind {
+				continue
+			}
+			counts[q.State] = q.Jobs
+			if q.DueSeconds > 0 {
+				due = age(q.DueSeconds)
+			}
+		}
+		for _, d := range now.Done {
+			if d.Kind == kind {
+				rate, took = perSecond(float64(d.Jobs)/gauges.PulseSeconds), milliseconds(d.LagSeconds)
+			}
+		}
 		row := []any{kind}
 		for _, state := range []string{"available", "running", "scheduled", "retryable", "discarded"} {
-			row = append(row, capped(counts[kind][state]))
+			row = append(row, capped(counts[state]))
 		}
-		rate, took := "", ""
-		if d, ok := done[kind]; ok {
-			rate, took = perSecond(float64(d.Jobs)/gauges.PulseSeconds), milliseconds(d.LagSeconds)
-		}
-		t.add(append(row, due[kind], rate, took)...)
+		t.add(append(row, due, rate, took)...)
 	}
 	return t
 }

@@ -95,9 +95,7 @@ func traitDeleteCommand(a *app, userID *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			question := joinLines(wrap(printable(t.Content), 100, textRows)) +
-				"\nThis permanently erases the trait with its evidence and its log. Type yes to continue: "
-			if err := u.confirm(ctx, question, "yes"); err != nil {
+			if err := u.confirmErasure(ctx, t.Content, "the trait with its evidence and its log"); err != nil {
 				return err
 			}
 		}

@@ -154,19 +154,16 @@ func treeOf(traits []oxbow.Trait) []branch {
 
 // shortIDs returns prefixes of the ids that distinguish the traits.
 func shortIDs(traits []oxbow.Trait) map[uuid.UUID]string {
-	length := shortest
-	short := map[uuid.UUID]string{}
-	for taken := map[string]bool{}; len(taken) < len(traits) && length < 36; length++ {
-		clear(taken)
+	for length := shortest; ; length++ {
+		short, taken := map[uuid.UUID]string{}, map[string]bool{}
 		for _, t := range traits {
 			short[t.ID] = strings.TrimSuffix(t.ID.String()[:length], "-")
 			taken[short[t.ID]] = true
 		}
-		if len(taken) == len(traits) {
-			break
+		if len(taken) == len(traits) || length == 36 {
+			return short
 		}
 	}
-	return short
 }
 
 // traitTable returns a table in which the text of a trait is indented by its depth.
@@ -175,8 +172,12 @@ func (u *user) traitTable(tree []branch, short map[uuid.UUID]string) *table {
 		"window ends", "id")
 	for _, b := range tree {
 		indent := strings.Repeat("  ", b.depth)
+		window := "" // of a trend
+		if b.Stage == string(lifecycle.Trend) {
+			window = u.day(b.WindowEnd)
+		}
 		t.add(indent+printable(store.Shorten(b.Content, 200)), b.Subtype, b.Stage, b.Confidence, b.StoredConfidence,
-			b.Context, b.Supporting, b.Contradicting, u.day(b.LastReinforced), u.day(windowEnd(b.Trait)), short[b.ID])
+			b.Context, b.Supporting, b.Contradicting, u.day(b.LastReinforced), window, short[b.ID])
 		for _, context := range slices.Sorted(maps.Keys(b.Tendencies)) {
 			tendency := b.Tendencies[context]
 			t.add(indent+"  – "+printable(tendency.Tendency), "", "", tendency.Confidence, "", context, "", "", "", "", "")

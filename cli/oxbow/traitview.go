@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/google/uuid"
@@ -35,7 +34,8 @@ func (v *traitView) printFields() {
 	v.fields(field{"id", t.ID}, field{"user", v.id}, field{"subtype", t.Subtype}, field{"stage", v.stage()},
 		field{"confidence", v.confidence()}, field{"next", v.next()}, field{"context", t.Context})
 	for _, context := range slices.Sorted(maps.Keys(t.Tendencies)) {
-		v.fields(field{"", tendencyText(context, t.Tendencies[context])})
+		tendency := t.Tendencies[context]
+		v.fields(field{"", fmt.Sprintf("%s: %s (%s)", context, tendency.Tendency, share(tendency.Confidence))})
 	}
 	if t.Parent != nil {
 		v.fields(field{"part of", related(*t.Parent)})
@@ -53,10 +53,6 @@ func (v *traitView) printFields() {
 		v.fields(field{label, fmt.Sprintf("until %s: %s", v.minute(w.Until), w.Content)})
 		label = ""
 	}
-}
-
-func tendencyText(context string, t oxbow.Tendency) string {
-	return fmt.Sprintf("%s: %s (%s)", context, t.Tendency, share(t.Confidence))
 }
 
 // related formats a parent or child.
@@ -222,12 +218,4 @@ func why(e oxbow.TraitEvent) string {
 		context = "context " + to
 	}
 	return joined("; ", e.Reason, wording, context)
-}
-
-// windowEnd returns when the observation window of a trend ends.
-func windowEnd(t oxbow.Trait) time.Time {
-	if t.Stage != string(lifecycle.Trend) {
-		return time.Time{}
-	}
-	return t.WindowEnd
 }

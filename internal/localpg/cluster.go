@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // cluster is a directory that holds a database cluster, running or not.
@@ -290,10 +289,4 @@ func Remove(ctx context.Context, dir string) error {
 		return err
 	}
 	return os.RemoveAll(c.dir)
-}
-
-// alive reports whether a process with this id exists, whatever its user.
-func alive(pid int) bool {
-	err := syscall.Kill(pid, 0)
-	return err == nil || errors.Is(err, syscall.EPERM)
 }

@@ -3,6 +3,7 @@ package localpg
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -328,4 +329,10 @@ func startHelper(t *testing.T, binary, dir string, attr *syscall.SysProcAttr) (*
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(dsn, "postgres://"), dsn)
 	return cmd, strings.TrimSpace(dsn)
+}
+
+// alive reports whether a process with this id exists, whatever its user.
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
 }
