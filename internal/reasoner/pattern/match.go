@@ -54,15 +54,8 @@ func (s *section) mayBegin(k *Token, try func(*rule)) {
 // begins reports whether an entry of a section may begin at the i-th token.
 func (r *run) begins(s *section, i int) bool {
 	k, starts := &r.t.Tokens[i], r.t.g.starts
-	if s.number < 0 || starts[0].has(s.number) || starts[k.id].has(s.number) {
-		return true
-	}
-	for _, n := range k.also {
-		if starts[n].has(s.number) {
-			return true
-		}
-	}
-	return false
+	begins := func(n id) bool { return s.number < 0 && s.starts[n] || s.number >= 0 && starts[n].has(s.number) }
+	return begins(0) || begins(k.id) || slices.ContainsFunc(k.also, begins)
 }
 
 // found is an end of a match within a pattern.
@@ -106,8 +99,11 @@ func (r *run) walk(s *section, node int32, i int, ends []found) []found {
 		if at >= 0 {
 			n = k.also[at]
 		}
+		if n == 0 {
+			continue
+		}
 		to, ok := r.t.g.next[uint64(node)<<32|uint64(n)]
-		if !ok || n == 0 {
+		if !ok {
 			continue
 		}
 		ends = r.walk(s, to, i+1, ends)
@@ -231,9 +227,8 @@ func (r *run) repeat(e *element, rest []element, i, n int) (end int, ok bool) {
 					return end, true
 				}
 			}
-		} else {
-			var few [4]found
-			for _, f := range r.all(e.list, i, few[:0]) {
+		} else if r.begins(e.list, i) {
+			for _, f := range r.all(e.list, i, nil) {
 				before := len(r.captures)
 				if f.value != "" {
 					r.captures = append(r.captures, Capture{f.name, f.value, i, f.end})
@@ -253,12 +248,11 @@ func (r *run) repeat(e *element, rest []element, i, n int) (end int, ok bool) {
 
 // looks reports whether a list matches from the i-th token on, or, looking behind, up to it.
 func (r *run) looks(e *element, i int) bool {
-	var few [4]found
 	if !e.behind {
-		return len(r.all(e.list, i, few[:0])) > 0
+		return len(r.all(e.list, i, nil)) > 0
 	}
 	for j := i - 1; j >= r.lo && j >= i-around; j-- {
-		if slices.ContainsFunc(r.all(e.list, j, few[:0]), func(f found) bool { return f.end == i }) {
+		if slices.ContainsFunc(r.all(e.list, j, nil), func(f found) bool { return f.end == i }) {
 			return true
 		}
 	}

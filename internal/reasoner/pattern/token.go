@@ -26,7 +26,7 @@ func HasHan(text string) bool { return strings.IndexFunc(text, IsHan) >= 0 }
 // tokens takes a text apart. A word begins with a letter and holds digits, and apostrophes and hyphens between letters, except that a
 // short ending with an apostrophe is a token of its own: "I'm" is "i" and "'m", "don't" is "don" and "'t".
 func tokens(text string) []Token {
-	all := make([]Token, 0, len(text)/4+2)
+	all := make([]Token, 0, len(text)/3+2)
 	spaced := false
 	for i := 0; i < len(text); {
 		r, n := rune(text[i]), 1
