@@ -90,7 +90,7 @@ func (w *checkTriggerWorker) check(ctx context.Context, b *batch[CheckTriggerArg
 			reflections[i] = river.InsertManyParams{
 				Args: reflectOn(d.UserID, d.Trigger), InsertOpts: &river.InsertOpts{Metadata: metadata[d.UserID]}}
 		}
-		_, err = river.ClientFromContext[pgx.Tx](ctx).InsertManyTx(ctx, tx, reflections)
+		_, err = enqueueMany(ctx, tx, reflections)
 		return err
 	})
 	if err != nil {

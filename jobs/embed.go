@@ -406,7 +406,7 @@ func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs],
 		checks = append(checks, river.InsertManyParams{
 			Args: CheckTriggerArgs{UserID: user}, InsertOpts: &river.InsertOpts{Metadata: causes[user].metadata}})
 	}
-	_, err = river.ClientFromContext[pgx.Tx](ctx).InsertManyTx(ctx, tx, checks)
+	_, err = enqueueMany(ctx, tx, checks)
 	return err
 }
 

@@ -170,7 +170,8 @@ func (w *sweepWorker) embed(ctx context.Context, tx pgx.Tx, memories []store.Mem
 			jobs = append(jobs, river.InsertManyParams{Args: EmbedMemories(user, chunk)})
 		}
 	}
-	return len(memories), enqueueMany(ctx, tx, jobs)
+	_, err := enqueueMany(ctx, tx, jobs)
+	return len(memories), err
 }
 
 func (w *sweepWorker) askTriggers(ctx context.Context, tx pgx.Tx) (int, error) {
@@ -182,30 +183,22 @@ func (w *sweepWorker) askTriggers(ctx context.Context, tx pgx.Tx) (int, error) {
 	for i, user := range due {
 		jobs[i] = river.InsertManyParams{Args: reflectOn(user.UserID, user.Trigger)}
 	}
-	return len(due), enqueueMany(ctx, tx, jobs)
+	_, err = enqueueMany(ctx, tx, jobs)
+	return len(due), err
 }
 
 // reviveReviews enqueues a review for each user with a contradicted trait. If a review or its
 // reflection is already running, the new job is skipped as a duplicate or finds nothing to do.
-func (w *sweepWorker) reviveReviews(ctx context.Context, tx pgx.Tx) (made int, err error) {
+func (w *sweepWorker) reviveReviews(ctx context.Context, tx pgx.Tx) (int, error) {
 	users, err := store.DueReviews(ctx, tx, sweepUsers)
-	if err != nil || len(users) == 0 {
+	if err != nil {
 		return 0, err
 	}
 	jobs := make([]river.InsertManyParams, len(users))
 	for i, user := range users {
 		jobs[i] = river.InsertManyParams{Args: ContradictionReviewArgs{UserID: user}}
 	}
-	results, err := river.ClientFromContext[pgx.Tx](ctx).InsertManyTx(ctx, tx, jobs)
-	if err != nil {
-		return 0, fmt.Errorf("enqueue jobs: %w", err)
-	}
-	for _, r := range results {
-		if !r.UniqueSkippedAsDuplicate {
-			made++
-		}
-	}
-	return made, nil
+	return enqueueMany(ctx, tx, jobs)
 }
 
 // extractLost enqueues extractions of messages whose job was lost or given up.
@@ -257,12 +250,19 @@ func (w *sweepWorker) deleteCompleted(ctx context.Context) (deleted int, err err
 	return deleted, nil
 }
 
-func enqueueMany(ctx context.Context, tx pgx.Tx, jobs []river.InsertManyParams) error {
+// enqueueMany inserts jobs in tx and returns the number of those that are not duplicates of live ones.
+func enqueueMany(ctx context.Context, tx pgx.Tx, jobs []river.InsertManyParams) (added int, err error) {
 	if len(jobs) == 0 {
-		return nil
+		return 0, nil
 	}
-	if _, err := river.ClientFromContext[pgx.Tx](ctx).InsertManyTx(ctx, tx, jobs); err != nil {
-		return fmt.Errorf("enqueue jobs: %w", err)
+	results, err := river.ClientFromContext[pgx.Tx](ctx).InsertManyTx(ctx, tx, jobs)
+	if err != nil {
+		return 0, fmt.Errorf("enqueue jobs: %w", err)
 	}
-	return nil
+	for _, r := range results {
+		if !r.UniqueSkippedAsDuplicate {
+			added++
+		}
+	}
+	return added, nil
 }
