@@ -16,7 +16,7 @@ func TestKinds(t *testing.T) {
 	page, err := os.ReadFile("../docs/jobs.md")
 	require.NoError(t, err)
 	brief := Names(func(k *Kind) bool { return k.Retention < MaxRetention })
-	require.Contains(t, string(page), "Completed jobs are deleted after "+inWords(MaxRetention)+", those of `"+
+	require.Contains(t, strings.Join(strings.Fields(string(page)), " "), "Completed jobs are deleted after "+inWords(MaxRetention)+", those of `"+
 		strings.Join(brief, "`, `")+"` after "+inWords(busyRetention)+".")
 	rows := map[string][]string{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| `([a-z]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(string(page), -1) {
