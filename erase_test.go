@@ -249,7 +249,7 @@ func (b *bundle) requireRightStatistics(t *testing.T) {
 		from (coalesce(t.documents, 0), coalesce(t.terms, 0))`))
 }
 
-// Users are erased while a worker embeds their memories and folds their repeated facts. Nothing comes back.
+// Users are erased while a worker embeds their memories and folds their repeated facts. None of it reappears.
 func TestEraseWhileEmbedding(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

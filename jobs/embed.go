@@ -305,7 +305,7 @@ func (w *embedWorker) calls(memories []store.Embeddable) [][]store.Embeddable {
 }
 
 // Calls groups texts into calls to a provider, each with at most most texts and at most 1 MiB. A
-// longer text gets a call of its own. bytes returns the length of a text.
+// longer text gets a separate call. bytes returns the length of a text.
 func Calls[T any](texts []T, most int, bytes func(T) int) [][]T {
 	var calls [][]T
 	var call []T

@@ -19,7 +19,7 @@ import (
 
 const (
 	extractedMessages = 40     // per batch
-	extractedBytes    = 32_000 // total per batch; a longer message is a batch of its own
+	extractedBytes    = 32_000 // total per batch; a longer message is a separate batch
 	earlierMessages   = 6      // shown for context
 	recalledMemories  = 50     // shown for context
 	maxCandidates     = 200    // per batch

@@ -7,8 +7,8 @@
 //
 // Everything runs on one connection that holds a session advisory lock. Any number of processes may
 // migrate one database at once, and a connection that dies releases its lock and rolls back its
-// transaction. Each step is a transaction of its own: an interrupted migration leaves the database
-// at an earlier step, and the next run continues from there.
+// transaction. Each step is a separate transaction: an interrupted migration leaves the database at
+// an earlier step, and the next run continues from there.
 package migrations
 
 import (
@@ -36,8 +36,8 @@ const (
 
 // Options configures Up and Down. The zero value is ready to use.
 type Options struct {
-	// Logger receives the steps taken, the locks waited for, and what an administrator still has to
-	// do. Default: no logging.
+	// Logger receives the steps taken, the locks waited for, and the statements that an
+	// administrator must run. Default: no logging.
 	Logger *slog.Logger
 	// LockTimeout is how long one attempt waits for a table lock before it makes way for the
 	// statements queued behind it. Default: 500 ms.

@@ -10,7 +10,7 @@ import (
 )
 
 // unreleased creates what the program of the unreleased schema leaves behind: tern's version table,
-// River's, and a table of its own.
+// River's, and one table.
 const unreleased = `
 	create extension vector; create extension btree_gin; create schema oxbow;
 	create table oxbow.installed_code (name text primary key, checksum text not null, installed_at timestamptz not null

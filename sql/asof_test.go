@@ -14,7 +14,7 @@ import (
 // version is the history of one version of a memory. Times are in days; nil is never.
 type version struct {
 	told  int  // when the system learned of it
-	start *int // when it began to be true, as stated then; nil: when it was told
+	start *int // when it began to be true, as stated then; nil: when it was stated
 	end   *int // when it ends, as stated then
 	// when the system learned that it was superseded, and when it stopped being true
 	replaced, until *int
@@ -70,8 +70,8 @@ func moment(day *int) *time.Time {
 
 const holdsNow = 20
 
-// randomVersion returns a history before holdsNow. Superseding overwrites the end that was known later, so
-// a version told with its end is not superseded here.
+// randomVersion returns a history before holdsNow. Superseding overwrites the end that was known later, so a version
+// stated with its end is not superseded here.
 func randomVersion(random *rand.Rand) version {
 	maybe := func(low, high int) *int {
 		if random.IntN(2) == 0 || low > high {

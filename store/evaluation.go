@@ -32,7 +32,9 @@ func MemoryIDs(ctx context.Context, db DB, userID string) ([]uuid.UUID, error) {
 // MessagesFromMemories turns the memories of users that HideFromWorkers hid into messages and opts the users in
 // again. It returns their sessions and the number of messages. It deletes the extract jobs, so that
 // only the caller extracts from the messages.
-func MessagesFromMemories(ctx context.Context, tx pgx.Tx, users []string) (sessions []Session, messages int64, err error) {
+func MessagesFromMemories(
+	ctx context.Context, tx pgx.Tx, users []string,
+) (sessions []Session, messages int64, err error) {
 	_, err = tx.Exec(ctx, `
 		insert into oxbow.messages (user_id, session_id, seq, role, speaker, content, created_at, metadata)
 		select user_id, coalesce(session_id, 'none'), seq, case when metadata ->> 'role' in ('assistant', 'system', 'tool')

@@ -28,7 +28,7 @@ func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUI
 		               case when jsonb_typeof(g.metadata -> 'recalled') = 'array' then g.metadata -> 'recalled'
 		                    else '[]' end) e
 		         where g.user_id = $1 and g.id = any($2)) r
-		 cross join lateral ( -- each by itself, not all of the user's
+		 cross join lateral ( -- each separately, instead of all of the user's
 		       select * from oxbow.memories m where m.user_id = $1 and m.id = r.id limit 1) m
 		 where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
 		 order by m.seq, m.id limit $3`, userID, messages, limit)

@@ -65,7 +65,7 @@ func SeesEveryone(ctx context.Context, db DB) (bool, error) {
 	return CollectOne[bool](ctx, db, `select oxbow.is_trusted(current_user)`)
 }
 
-// MemoryWork is the work that workers did or still have to do for a memory.
+// MemoryWork describes the completed and remaining work of workers for a memory.
 type MemoryWork struct {
 	Searchable bool   `json:"searchable"`       // has terms, so recall finds it by its words
 	Embedded   bool   `json:"embedded"`         // has a vector

@@ -18,8 +18,8 @@ const (
 	kmsVariable    = "OXBOW_KMS_URI"
 )
 
-// keys returns the keys in the environment, or nil if there are none. Only commands that need keys call it: a key
-// management service that is down must not prevent forgetting or erasing.
+// keys returns the keys in the environment, or nil without any. Only commands that need keys call it: a key management
+// service that is down must not prevent forgetting or erasing.
 func keys(ctx context.Context) (*sealed.Keys, error) {
 	text := os.Getenv(keysetVariable)
 	if text == "" {
@@ -36,7 +36,7 @@ func keys(ctx context.Context) (*sealed.Keys, error) {
 	return k, nil
 }
 
-// requireKeys is keys, but returns an error if there are none.
+// requireKeys is keys, but returns an error without any.
 func requireKeys(ctx context.Context) (*sealed.Keys, error) {
 	k, err := keys(ctx)
 	if err == nil && k == nil {

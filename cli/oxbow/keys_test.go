@@ -244,24 +244,24 @@ func TestCheckSecrets(t *testing.T) {
 	require.Equal(t, "Checked 0 traits and 1 secret of 1 user: no problems.", d.ok("check", "ada"))
 
 	for says, sql := range map[string]string{
-		"told +fact: a row of memory_vectors +nothing, because it is secret": `insert into oxbow.memory_vectors
+		"exposed +fact: a row of memory_vectors +nothing, because it is secret": `insert into oxbow.memory_vectors
 			select '林', 'fact', $1, embedding from oxbow.memory_vectors where memory_id = '` + plain + `'`,
-		"told +fact: a row of memory_terms +nothing": `insert into oxbow.memory_terms (user_id,
+		"exposed +fact: a row of memory_terms +nothing": `insert into oxbow.memory_terms (user_id,
 			memory_type, memory_id, len, tsv) values ('林', 'fact', $1, 1, 'a')`,
-		"told +fact: a row of reflection_inbox +nothing": `insert into oxbow.reflection_inbox (user_id,
+		"exposed +fact: a row of reflection_inbox +nothing": `insert into oxbow.reflection_inbox (user_id,
 			memory_type, memory_id, importance, valid_at) values ('林', 'fact', $1, 0.5, now())`,
-		"told +fact: a row of entity_mentions +nothing": `with e as (insert into oxbow.entities (user_id, kind, name, key,
+		"exposed +fact: a row of entity_mentions +nothing": `with e as (insert into oxbow.entities (user_id, kind, name, key,
 			head) values ('林', 'person', 'Bo', 'bo', 'bo') returning id)
 			insert into oxbow.entity_mentions select '林', id, 'fact', $1 from e`,
-		"told +fact: a row of entity_edges +nothing": `with e as (select gen_random_uuid() as id)
+		"exposed +fact: a row of entity_edges +nothing": `with e as (select gen_random_uuid() as id)
 			insert into oxbow.entity_edges (user_id, from_id, relation, to_id, memory_type, memory_id, valid_at, created_at)
 			select '林', id, 'sister', id, 'fact', $1, now(), now() from e`,
-		"told +fact: a row of trait_evidence +nothing": `insert into oxbow.trait_evidence (user_id, trait_id, memory_type,
+		"exposed +fact: a row of trait_evidence +nothing": `insert into oxbow.trait_evidence (user_id, trait_id, memory_type,
 			memory_id, direction, quality, session_key, observed_at, timezone, event_seq)
 			values ('林', '` + trait.String() + `', 'fact', $1, 'supporting', 'C', 's', now(), 'UTC', 1)`,
-		"told +fact: a row of trait_clues +nothing": `insert into oxbow.trait_clues (user_id, key, content,
+		"exposed +fact: a row of trait_clues +nothing": `insert into oxbow.trait_clues (user_id, key, content,
 			memory_type, memory_id, session_key, observed_at) values ('林', 'k', 'c', 'fact', $1, 's', now())`,
-		"told +fact: a row of memory_history in clear +nothing": `update oxbow.memory_history set old_content = 'swordfish'
+		"exposed +fact: a row of memory_history in clear text +nothing": `update oxbow.memory_history set old_content = 'swordfish'
 			where memory_id = $1`,
 		`not sealed +fact: no sealed text +a text that the client`: `update oxbow.memories
 			set sealed = convert_to('门的密码是剑鱼。 The code is swordfish.', 'UTF8') where id = $1`,

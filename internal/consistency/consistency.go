@@ -21,9 +21,9 @@ type Problem struct {
 	// MemoryID identifies the secret memory or message.
 	MemoryID uuid.UUID `json:"memory_id,omitzero"`
 	// Kind is the kind of problem. For traits: orphan, no events, beginning, gap, event, factor,
-	// memories, evidence, counted twice, stage, subtype, confidence, confidence_at,
-	// reinforcements, contradictions, window, next transition, parent, corrected, superseded, due.
-	// For secrets: not sealed, key, told.
+	// memories, evidence, counted twice, stage, subtype, confidence, confidence_at, reinforcements,
+	// contradictions, window, next transition, parent, corrected, superseded, due. For secrets: not
+	// sealed, key, exposed.
 	Kind     string `json:"kind"`
 	Found    string `json:"found"`    // value in the database
 	Expected string `json:"expected"` // value that follows from the events and evidence

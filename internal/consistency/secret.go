@@ -47,7 +47,7 @@ const secretsSQL = `
 	  select 2, 'key', 'sealed with the key ' || s.sealed_key, 'one of ' || array_to_string($3::text[], ', ')
 	   where s.sealed_key <> all ($3::text[])
 	  union all
-	  select 3, 'told', t.found, 'nothing, because it is secret'
+	  select 3, 'exposed', t.found, 'nothing, because it is secret'
 	    from (
 	      select 'a row of memory_vectors' where exists (
 	        select from oxbow.memory_vectors d where d.user_id = s.user_id and d.memory_type = s.type
@@ -74,7 +74,7 @@ const secretsSQL = `
 	      select 'a row of trait_clues' where exists (
 	        select from oxbow.trait_clues d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
 	      union all
-	      select 'a row of memory_history in clear' where exists (
+	      select 'a row of memory_history in clear text' where exists (
 	        select from oxbow.memory_history d
 	         where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id
 	           and (d.old_content <> '[sealed]' or d.new_content <> '[sealed]' or d.old_metadata <> '{}'

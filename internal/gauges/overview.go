@@ -37,7 +37,7 @@ type JobCount struct {
 	LastError     string  `json:"last_error,omitzero"` // of the one enqueued last
 }
 
-// Overview describes what a database contains and what its workers have to do.
+// Overview describes the contents of a database and the waiting work.
 type Overview struct {
 	Embedding store.EmbeddingModel `json:"embedding"`
 	// Indexed lists the users who have a vector index for a type.

@@ -245,7 +245,7 @@ func TestAdaptsToNoFormat(t *testing.T) {
 	require.ErrorAs(t, err, new(*reasoner.UnavailableError))
 }
 
-// Room reserved for the answer is given up before the prompt counts as too long.
+// The space reserved for the answer is released before the prompt counts as too long.
 func TestGivesUpRoom(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

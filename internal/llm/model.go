@@ -61,7 +61,7 @@ func (t *terms) adapt(used manner, x *exchange) bool {
 	next := used
 	switch {
 	case x.tooLong():
-		// Only room reserved for the answer can be given up.
+		// Only the space reserved for the answer can be released.
 		if !strings.Contains(said, "completion") || used.limit == limitNone {
 			return false
 		}

@@ -7,16 +7,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Extractor draws memories from conversations. It may be used by several goroutines at once. Its errors are those of a
-// Reasoner.
+// Extractor extracts memories from conversations. It is safe for concurrent use. Its errors are those of a Reasoner.
 type Extractor interface {
-	// Name tells extractors apart in the records.
+	// Name identifies the extractor in the records.
 	Name() string
-	// Extract proposes what is worth remembering of the new messages of a conversation. What an
-	// assistant said is nothing about the user, and what was recalled into the conversation is not
-	// proposed again.
+	// Extract proposes memories from the new messages of a conversation. Statements of an assistant
+	// are not about the user, and memories recalled into the conversation are not proposed again.
 	Extract(ctx context.Context, c Conversation) (Extraction, error)
-	// Resolve says, for each conflict in order, what becomes of a candidate beside the memories that are like it.
+	// Resolve decides, for each conflict in order, how a candidate relates to the similar memories.
 	Resolve(ctx context.Context, now time.Time, conflicts []Conflict) ([]Resolution, error)
 }
 
@@ -24,21 +22,21 @@ type Extractor interface {
 type Message struct {
 	ID      uuid.UUID
 	Role    string // user, assistant, system, tool
-	Speaker string // the name of who said it; empty: the one whom the role names
+	Speaker string // name of the speaker; empty: implied by the role
 	Content string
 	Time    time.Time // in the user's time zone
-	New     bool      // to be extracted from; the others are there to be understood
+	New     bool      // to extract from; the others are context
 }
 
 // Conversation is a part of one session, in the order of its messages.
 type Conversation struct {
 	Now      time.Time // in the user's time zone
-	Language string    // of the user, such as zh-CN; empty: not known
+	Language string    // of the user, such as zh-CN; empty: unknown
 	Messages []Message
-	Recalled []Held // what was recalled into it
+	Recalled []Held // memories recalled into it
 }
 
-// Held is a memory that there is.
+// Held is an existing memory.
 type Held struct {
 	ID         uuid.UUID
 	Type       string // fact, episodic
@@ -47,89 +45,90 @@ type Held struct {
 	Category   Category
 	Time       time.Time // when it was true or happened
 	Similarity float64   // to a candidate, -1 to 1
-	About      []string  // as a candidate's
+	About      []string  // like a candidate's
 }
 
-// Category is what a memory is about (W): it decides how fast it loses weight, and what becomes of it in a conflict.
+// Category is the subject of a memory (W). It determines how fast the memory loses weight, and what happens to it in a
+// conflict.
 type Category string
 
 // The categories.
 const (
 	Identity         Category = "identity"          // name, birthday, family, home, work
-	StablePreference Category = "stable_preference" // tastes and values that last
-	ShortPreference  Category = "short_preference"  // what somebody is into at the moment
-	Objective        Category = "fact"              // anything else that is so, or happened
-	Skill            Category = "skill"             // what somebody can do
-	Temporary        Category = "temporary"         // moods, plans, what is so for a while
+	StablePreference Category = "stable_preference" // lasting tastes and values
+	ShortPreference  Category = "short_preference"  // current interests
+	Objective        Category = "fact"              // any other fact or event
+	Skill            Category = "skill"             // skills
+	Temporary        Category = "temporary"         // moods, plans and temporary states
 )
 
-// Emotion is what a message expresses.
+// Emotion is an emotion that a message expresses.
 type Emotion struct {
 	Valence float64 `json:"valence"` // -1 (unpleasant) to 1
 	Arousal float64 `json:"arousal"` // 0 (calm) to 1
 	Label   string  `json:"label"`   // joy, sadness, anger, fear, surprise, love, …
 }
 
-// Entity is somebody or something that is named.
+// Entity is a named person or thing.
 type Entity struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"` // person, place, organization, animal, work, other
 }
 
-// Relation is how two entities belong together: To is From's sister, or From works at To. An empty end is who speaks.
+// Relation is a relation between two entities: To is From's sister, or From works at To. An empty end is the speaker.
 type Relation struct {
 	From     string `json:"from,omitzero"` // the name of an entity of the candidate
 	Relation string `json:"relation"`      // sister, friend, works_at, lives_in, …
 	To       string `json:"to,omitzero"`
 }
 
-// Candidate is a memory that is proposed.
+// Candidate is a proposed memory.
 type Candidate struct {
 	Type       string // fact, episodic
 	Content    string // one statement, in the language of its messages
-	Speaker    string // who said it, where that is a name; empty: the user
+	Speaker    string // name of the speaker; empty: the user
 	Category   Category
 	Importance float64    // 0 to 1
-	Context    string     // work, personal, social, learning, general; empty: not known
+	Context    string     // work, personal, social, learning, general; empty: unknown
 	Emotion    *Emotion   // nil: none
-	Entities   []Entity   // who and what it names
-	Relations  []Relation // and how these belong together
+	Entities   []Entity   // the people and things that it names
+	Relations  []Relation // the relations between them
 	Time       time.Time  // when it was true or happened; zero: when its first message was said
-	Negates    bool       // it says that something is so no longer, or was wrong
+	Negates    bool       // it states that something has ended or was wrong
 	// what it tells of that people have one of at a time (home, job, employer, name), or what a
 	// taste is about: memories about the same are its conflicts, however unlike
 	About   []string
 	Sources []uuid.UUID
 }
 
-// Extraction is what Extract proposes.
+// Extraction is the result of Extract.
 type Extraction struct {
 	Candidates []Candidate
-	Used       []uuid.UUID // recalled memories that a reply really used
-	Dropped    []Dropped   // what the extractor itself had to leave out
+	Used       []uuid.UUID // recalled memories that a reply used
+	Dropped    []Dropped   // proposals that the extractor dropped itself
 }
 
-// Conflict is a candidate with the memories that are like it, the most similar first, and those about the same.
+// Conflict is a candidate with similar memories, the most similar first, and memories about the same subject.
 type Conflict struct {
 	Candidate Candidate
 	Similar   []Held
 }
 
-// Operation is what becomes of a candidate.
+// Operation is the effect of a candidate.
 type Operation string
 
 // The operations (S §5.4).
 const (
-	Add    Operation = "ADD"    // a memory of its own
-	Update Operation = "UPDATE" // it takes the place of Target
-	Delete Operation = "DELETE" // Target holds no longer, and nothing takes its place
-	Noop   Operation = "NOOP"   // Target says it already
+	Add    Operation = "ADD"    // it becomes a new memory
+	Update Operation = "UPDATE" // it replaces Target
+	Delete Operation = "DELETE" // Target has ended, without a replacement
+	Noop   Operation = "NOOP"   // Target already states it
 )
 
-// Resolution is what Resolve decides.
+// Resolution is a decision of Resolve.
 type Resolution struct {
 	Operation Operation
 	Target    uuid.UUID   // of Similar; zero for Add
-	Also      []uuid.UUID // of Similar: what else an Update takes the place of
+	Also      []uuid.UUID // of Similar: other memories that an Update replaces
 	Reason    string
 }

@@ -2,16 +2,16 @@ package reasoner
 
 import "time"
 
-// Person is what a reasoner has to know of a user beside the memories.
+// Person holds what a reasoner needs to know about a user besides the memories.
 type Person struct {
 	Zone      *time.Location // UTC unless ZoneKnown
 	Timezone  string         // its name
-	ZoneKnown bool           // the user has a time zone: without one, hours and days of the week say nothing
-	Language  string         // BCP 47; empty: not known
+	ZoneKnown bool           // false: hours and days of the week mean nothing
+	Language  string         // BCP 47; empty: unknown
 	OptedOut  bool
 }
 
-// Session names the conversation of a memory; one without counts its day as one, the day being the user's own.
+// Session returns the conversation of a memory or, without one, the day in the user's time zone.
 func (p Person) Session(sessionID string, at time.Time) string {
 	if sessionID != "" {
 		return sessionID

@@ -1,10 +1,10 @@
-// Package reasoner says what reflection asks of a reasoner, and what a reasoner may answer.
+// Package reasoner defines the questions of reflection to a reasoner, and the answers.
 //
-// A reasoner proposes, the code decides. It names patterns, says which memories speak for or
-// against which trait, and which traits belong together. It never says a number: confidence, stage,
-// quality and dates are computed from the evidence (internal/lifecycle). What it names that it was
-// not shown is dropped; what it says about sensitive matters is dropped; and what memories say is
-// data for it, never instructions.
+// A reasoner proposes, and the code decides. It names patterns, the memories that support or
+// contradict each trait, and the traits that belong together. It never supplies a number:
+// confidence, stage, quality and dates are computed from the evidence (internal/lifecycle).
+// References to anything that it was not shown, and proposals about sensitive matters, are dropped.
+// Memories are data for it, never instructions.
 package reasoner
 
 import (
@@ -16,19 +16,17 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 )
 
-// Reasoner draws conclusions from memories. It may be used by several goroutines at once. The error of Reflect and of
-// Review is an *UnavailableError where asking later may help, or an *AnswerError where the answer made no sense; then
-// nothing was concluded.
+// Reasoner draws conclusions from memories. It is safe for concurrent use. The error of Reflect and Review is an
+// *UnavailableError if asking later may help, or an *AnswerError if the answer is unusable. Nothing is concluded then.
 type Reasoner interface {
-	// Name tells reasoners apart in the records, such as "rules-v1" or "openai/gpt-5-mini".
+	// Name identifies the reasoner in the records, such as "rules-v1" or "openai/gpt-5-mini".
 	Name() string
-	// Keys returns the keys of the patterns that it sees in memories: the clues and traits of these
-	// are looked up before Reflect is asked. A reasoner that does not know returns nil, and gets
-	// the latest.
+	// Keys returns the keys of the patterns in memories, whose clues and traits the caller looks up
+	// before it calls Reflect. A reasoner that cannot know them returns nil and gets the latest.
 	Keys(memories []Memory) []string
 	// Reflect proposes what follows from a batch of memories.
 	Reflect(ctx context.Context, batch Batch) (Proposals, error)
-	// Review decides what becomes of a trait that evidence contradicts.
+	// Review decides about a trait that evidence contradicts.
 	Review(ctx context.Context, c Case) (Verdict, error)
 }
 
@@ -37,40 +35,41 @@ type Memory struct {
 	ID         uuid.UUID
 	Type       string // fact, episodic
 	Content    string
-	Speaker    string    // who said it; empty: the user, or unknown
+	Speaker    string    // speaker; empty: the user, or unknown
 	Time       time.Time // when it was true or happened, in the user's time zone
-	Session    string    // its conversation, or its day where it has none
+	Session    string    // its conversation, or its day without one
 	Context    string    // work, personal, social, learning, general; empty: not known
 	Importance float64   // 0 to 1
 	Arousal    float64   // 0 to 1, of its emotion
 }
 
-// Trait is what is held of the user by now.
+// Trait is a current trait of the user.
 type Trait struct {
 	ID         uuid.UUID
-	Key        string // of the pattern that it was made from; empty: none
+	Key        string // of the pattern that created it; empty: none
 	Content    string // empty where a person worded it about what nothing is inferred about
 	Subtype    lifecycle.Subtype
 	Stage      lifecycle.Stage // decayed to the batch's now
 	Confidence float64         // decayed to the batch's now, 0 to 1; 0 of a trend
 	Context    string
 	Parent     uuid.UUID // zero: none
-	Edited     bool      // the user worded it: it is not to be worded differently
+	Edited     bool      // the user worded it, and it must not be reworded
 }
 
-// Clue is a pattern that is no visible trait yet, with the memories that were noted for it. Of a
-// reasoner that names the keys of patterns, it also has those that speak for the trend or the
-// candidate of that key.
+// Clue is a pattern that is not a visible trait yet, with the memories recorded for it. If the
+// reasoner names the keys of patterns, they include the support of the trend or candidate with that
+// key.
 type Clue struct {
 	Key     string
 	Content string
 	Seen    []Sighting // the earliest first
-	Against []Sighting // what was noted against it
-	// Skipped and SkippedAgainst are how many more there were between the earliest and the latest ones.
+	Against []Sighting // memories recorded against it
+	// Skipped and SkippedAgainst are the numbers of memories between the earliest and the latest ones that were not
+	// kept.
 	Skipped, SkippedAgainst int
 }
 
-// Sighting is a memory that was noted for a clue.
+// Sighting is a memory recorded for a clue.
 type Sighting struct {
 	Memory  uuid.UUID
 	Time    time.Time // in the user's time zone
@@ -78,62 +77,62 @@ type Sighting struct {
 	Context string
 }
 
-// Batch is what is reflected on at once.
+// Batch is the input of one reflection.
 type Batch struct {
-	Now time.Time // in the user's time zone, as all times of the batch
-	// ZoneKnown is whether the user has a time zone. Otherwise all times are UTC: dates are near
-	// enough, hours and days of the week say nothing.
+	Now time.Time // in the user's time zone, like all times of the batch
+	// ZoneKnown reports whether the user has a time zone. Otherwise all times are UTC: dates are
+	// accurate enough, hours and days of the week mean nothing.
 	ZoneKnown bool
-	Language  string   // BCP 47 of the user; empty: not known
+	Language  string   // BCP 47 of the user; empty: unknown
 	Memories  []Memory // the earliest first
 	// live ones, the surest first; of the dissolved ones those that a key names, and those that the
 	// user dissolved (Edited)
 	Traits  []Trait
 	Clues   []Clue
-	Visible int // how many traits the user has in the stages emerging, established and core
+	Visible int // number of the user's traits in the stages emerging, established and core
 }
 
-// Proposals are what a reasoner concludes. The order within each list is the order of application.
+// Proposals are the conclusions of a reasoner. Each list is applied in order.
 type Proposals struct {
 	Patterns       []Pattern
 	Reinforcements []Reinforcement
 	Contradictions []Contradiction
 	Clusters       []Cluster
-	Dropped        []Dropped // what the reasoner itself had to leave out, such as references to what it was not shown
+	Dropped        []Dropped // dropped by the reasoner itself, such as references to unknown memories
 }
 
-// Dropped is a proposal that is not followed. It is recorded with the cycle.
+// Dropped is a rejected proposal. It is recorded with the cycle.
 type Dropped struct {
 	What   string `json:"what"` // the proposal, as JSON or text
 	Reason string `json:"reason"`
 }
 
-// Pattern is something that recurs, and is no trait yet. Whether it becomes one, and in which stage, follows from its
-// evidence and that of the clue with the same key; evidence from fewer than two sessions is noted as a clue.
+// Pattern is something recurring that is not a trait yet. Its evidence and that of the clue with the same key determine
+// whether it becomes one, and in which stage. Evidence from fewer than two sessions is recorded as a clue.
 type Pattern struct {
 	// the same whenever the same pattern is seen; empty: made from the content
 	Key       string    `json:"key,omitzero"`
 	Content   string    `json:"content,omitzero"`   // a short sentence, in the language of the memories
 	Context   string    `json:"context,omitzero"`   // work, personal, social, learning, general; empty: general
-	Emotional bool      `json:"emotional,omitzero"` // a mood: a trend of it is watched for 14 days and not 30
-	Tentative bool      `json:"tentative,omitzero"` // to be noted as a clue, whatever the evidence
+	Emotional bool      `json:"emotional,omitzero"` // a mood: its trend is watched for 14 days instead of 30
+	Tentative bool      `json:"tentative,omitzero"` // recorded as a clue, whatever the evidence
 	Evidence  []Support `json:"evidence,omitzero"`
 }
 
-// Support is a memory of the batch, or of a clue, that speaks for or against something.
+// Support is a memory of the batch or of a clue that supports or contradicts something.
 type Support struct {
 	Memory  uuid.UUID `json:"memory,omitzero"`
-	Stated  bool      `json:"stated,omitzero"`  // the user says it outright of themselves
-	Context string    `json:"context,omitzero"` // in which it shows; empty: that of the memory
+	Stated  bool      `json:"stated,omitzero"`  // the user states it explicitly
+	Context string    `json:"context,omitzero"` // the context of the evidence; empty: that of the memory
 }
 
-// Reinforcement says that memories speak for a trait.
+// Reinforcement proposes memories that support a trait.
 type Reinforcement struct {
 	Trait    uuid.UUID `json:"trait,omitzero"`
 	Evidence []Support `json:"evidence,omitzero"`
 }
 
-// Contradiction says that memories speak against a trait.
+// Contradiction proposes memories that contradict a trait.
 type Contradiction struct {
 	Trait uuid.UUID `json:"trait,omitzero"`
 	// instead of Trait: of a pattern; where that is no trait yet, the evidence is noted until it is
@@ -142,7 +141,7 @@ type Contradiction struct {
 	Reason   string    `json:"reason,omitzero"`
 }
 
-// Cluster says that traits show one tendency (behaviors, which make a preference) or one dimension of the person
+// Cluster proposes that traits show one tendency (behaviors, which make a preference) or one dimension of the person
 // (preferences, which make a trait of subtype core).
 type Cluster struct {
 	Key     string            `json:"key,omitzero"`
@@ -161,55 +160,55 @@ type Case struct {
 	Contradicting []Evidence
 }
 
-// Evidence is a memory that speaks for or against a trait.
+// Evidence is a memory that supports or contradicts a trait.
 type Evidence struct {
 	Memory
 	Quality lifecycle.Quality
 }
 
-// Action is what a review decides.
+// Action is the decision of a review.
 type Action string
 
 // The actions.
 const (
-	Keep     Action = "keep"     // the contradictions do not weigh
-	Revise   Action = "revise"   // Content says it better
+	Keep     Action = "keep"     // the contradictions are not significant
+	Revise   Action = "revise"   // Content describes it better
 	Split    Action = "split"    // it depends on the context: Tendencies
-	Dissolve Action = "dissolve" // it does not hold
+	Dissolve Action = "dissolve" // it is not true
 )
 
 // Verdict is the decision of a review.
 type Verdict struct {
 	Action     Action
 	Content    string            // of Revise and Split: the trait's new sentence
-	Tendencies map[string]string // of Split: at least two contexts, with what holds in each
+	Tendencies map[string]string // of Split: at least two contexts, with the tendency in each
 	Reason     string
 }
 
-// UnavailableError says that a reasoner is down, slow, over its limits or refuses the key.
+// UnavailableError reports that a reasoner is down, slow, over its limits, or refuses the key.
 type UnavailableError struct {
-	RetryAfter time.Duration // what it asked for; 0: it did not say
+	RetryAfter time.Duration // as requested by the provider; 0: unknown
 	Err        error
 }
 
 func (e *UnavailableError) Error() string { return e.Err.Error() }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// AnswerError says that a reasoner's answer is not what was asked for, also after it was asked to repair it.
+// AnswerError reports that a reasoner's answer is unusable, even after a request to repair it.
 type AnswerError struct {
 	Problem string
 	Answer  string // the beginning of it
 }
 
-// AnswerErrorText is in the text of every AnswerError. The answer is not: errors are kept, and it
-// may say what memories say.
+// AnswerErrorText is part of the text of every AnswerError. The answer is not, because errors are
+// stored and it may quote memories.
 const AnswerErrorText = "the reasoner's answer is of no use"
 
 func (e *AnswerError) Error() string {
 	return AnswerErrorText + ": " + e.Problem
 }
 
-// Usage is what one call of a model took.
+// Usage describes one call of a model.
 type Usage struct {
 	Purpose          string // reflect, review, extract, resolve
 	Model            string
@@ -218,7 +217,7 @@ type Usage struct {
 	CompletionTokens int
 	StartedAt        time.Time
 	Latency          time.Duration
-	Err              error     // nil: the answer was of use
+	Err              error     // nil: the answer was usable
 	Refused          []Dropped // what of an answer to resolve was about nothing that was shown
 }
 

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Summarizer tells in short what a conversation was about. It may be used by several goroutines at
-// once. Its errors are those of a Reasoner.
+// Summarizer summarizes conversations. It is safe for concurrent use. Its errors are those of a
+// Reasoner.
 type Summarizer interface {
-	// Name tells summarizers apart in the records.
+	// Name identifies the summarizer in the records.
 	Name() string
-	// Summarize returns a summary of all that was told so far, in the language in which it was said; "" if there is
-	// nothing to tell. What an assistant said is nothing about the user. It has at most MaxSummary characters.
+	// Summarize returns a summary of the conversation so far, in its language, of at most MaxSummary characters. It is
+	// "" if nothing is worth a summary. Statements of an assistant are not about the user.
 	Summarize(ctx context.Context, t Told) (string, error)
 }
 
-// MaxSummary is how many characters a summary has at most.
+// MaxSummary is the maximum number of characters of a summary.
 const MaxSummary = 1200
 
-// Told is a conversation of which the first part was summarised before.
+// Told is a conversation whose first part is already summarized.
 type Told struct {
 	Now      time.Time // in the user's time zone
 	Language string    // of the user, such as zh-CN; empty: not known
-	Before   string    // the summary so far; empty: there is none
-	Messages []Message // those that are not in it yet, all of them new
+	Before   string    // the summary so far; empty: none
+	Messages []Message // messages that the summary does not cover yet
 }

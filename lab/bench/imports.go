@@ -13,7 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
-// importing measures an import of 31,439 Chinese memories, import and worker each a process of its own, until every
+// importing measures an import of 31,439 Chinese memories, with import and worker in separate processes, until every
 // memory is recallable, and the worker's memory.
 func importing(b *bench) {
 	memories := b.sized(31_439)

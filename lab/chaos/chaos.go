@@ -32,7 +32,7 @@ type Options struct {
 	// Patient lets every client complete its plan, even if that takes longer than Duration.
 	Patient bool
 	Out     io.Writer // the report
-	Notes   io.Writer // what goes on meanwhile
+	Notes   io.Writer // progress of the run
 
 	parent string // of the directory of the run; "": that of temporary files
 }
@@ -41,7 +41,7 @@ type Options struct {
 type Violation struct {
 	Check    string
 	User     string
-	ID       string // of what it is about
+	ID       string // of the affected row
 	Where    string
 	Expected string
 	Found    string

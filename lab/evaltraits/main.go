@@ -6,9 +6,9 @@
 //
 //	{"USER": {"interests": [{"name": N, "match": [WORD, …]}, …]}, …}
 //
-// It loads the memories into a database of its own on the tests' PostgreSQL, embeds them, and reflects on each person
-// with the clock at the end of the person's records. A trait of stage emerging or higher shows an interest if it
-// contains one of its words; it counts for one interest. The exit status is 1 if a trait is in a sensitive category.
+// It loads the memories into its own database on the tests' PostgreSQL, embeds them, and reflects on each person with
+// the clock at the end of the person's records. A trait of stage emerging or higher shows an interest if it contains
+// one of its words; it counts for one interest. The exit status is 1 if a trait is in a sensitive category.
 package main
 
 import (

@@ -9,7 +9,7 @@
 -- noticed by: recall rank-samples
 select golden.patch('^recall', '\^ 1\.5', '^ 0');
 
--- fault: neighbours get nothing of a score
+-- fault: neighbours get no share of a score
 -- noticed by: recall rank-samples
 select golden.patch('^recall', 'then 0\.5::double precision else 0\.25', 'then 0::double precision else 0');
 
@@ -21,11 +21,11 @@ select golden.patch('^recall', '1 - n\.distance', 'n.distance');
 -- noticed by: recall
 select golden.patch('weights', $$'entity'\)::double precision, 0\.1$$, $$'entity')::double precision, 1$$);
 
--- fault: importance raises nothing
+-- fault: importance is ignored
 -- noticed by: recall rank-samples
 select oxbow.set_policy('recall_importance', 0);
 
--- fault: what is fresh fades in a tenth of the time
+-- fault: recency fades in a tenth of the time
 -- noticed by: recall
 select oxbow.set_policy('recall_recency_days', 3);
 
@@ -38,7 +38,7 @@ select oxbow.set_policy('recall_emerging', 0.25);
 select golden.patch('month_number', 'WHEN \(name ~ ''\^\[0-9\]\+\$''::text\) THEN \(name\)::integer',
   'WHEN (name ~ ''^[0-9]+$''::text) THEN 1 + (name)::integer');
 
--- fault: Chinese words are not cut in two
+-- fault: Chinese words are not split into pairs
 -- noticed by: recall rank-samples
 select golden.patch('terms', '\\u4E00-\\u9FFF', '\\u4E00-\\u4E01');
 
@@ -68,7 +68,7 @@ select golden.patch('^recall$', 'and not oxbow\.recall_is_filtered\([^)]*\)', ''
 -- noticed by: recall
 select golden.patch('holds', 'THEN \(\(expired_at IS NULL\) AND', 'THEN (true AND');
 
--- fault: recall forgets what was believed
+-- fault: recall ignores beliefs
 -- noticed by: recall
 select golden.patch('^recall$', '_filter\.believed := recall\.believed_as_of', '_filter.believed := null');
 
@@ -76,11 +76,11 @@ select golden.patch('^recall$', '_filter\.believed := recall\.believed_as_of', '
 -- noticed by: change
 select golden.patch('supersede', 'set invalid_at = least\([^;]*?\),\n', E'set invalid_at = old.invalid_at,\n');
 
--- fault: traits of a day are told with the confidence of today
+-- fault: past traits have the confidence of today
 -- noticed by: traits
 select golden.patch('traits_as_of', 'r\.confidence_at,\s+traits_as_of\.at', 'r.confidence_at, ''2026-06-01''');
 
--- fault: facts as of do not ask what was believed
+-- fault: facts as of ignore beliefs
 -- noticed by: recall
 select golden.patch('facts_as_of', 'facts_as_of\.valid, facts_as_of\.believed', 'facts_as_of.valid, null');
 
@@ -102,7 +102,7 @@ alter policy app_select on oxbow.memories_fact using (true);
 -- noticed by: rights
 drop policy app_select on oxbow.memories; drop policy app_select on oxbow.memories_episodic;
 
--- fault: nobody asks whose memories they are
+-- fault: access is not checked
 -- noticed by: rights
 select golden.patch('check_access', 'raise exception using', 'raise notice using');
 
@@ -127,7 +127,7 @@ select golden.patch('erase_rows',
   'delete from oxbow\.river_job j where j\.args ->> ''user_id'' = _user_id',
   'delete from oxbow.river_job j where false');
 
--- fault: what was folded into an erased fact stays
+-- fault: repeats folded into an erased fact stay
 -- noticed by: change
 select golden.patch('repeats_of', '= r\.content_hash', '= r.content_hash and false');
 
@@ -135,7 +135,7 @@ select golden.patch('repeats_of', '= r\.content_hash', '= r.content_hash and fal
 -- noticed by: change
 select golden.patch('erase_rows', 'not c\.relispartition', 'not c.relispartition and c.relname <> ''sensory''');
 
--- fault: a summary outlives what was forgotten
+-- fault: a summary outlives a forgotten memory
 -- noticed by: conversations
 select golden.patch('forget', 'm\.id = any\(_summaries\)', 'false');
 
@@ -143,7 +143,7 @@ select golden.patch('forget', 'm\.id = any\(_summaries\)', 'false');
 -- noticed by: catalog traits
 drop trigger reweigh_traits on oxbow.trait_evidence;
 
--- fault: what is forgotten is found as of the time before
+-- fault: forgotten memories are found as of the time before
 -- noticed by: change
 select golden.patch('recallable', 'forgotten_at IS NULL', 'true');
 
@@ -153,11 +153,11 @@ select golden.patch('recallable', 'forgotten_at IS NULL', 'true');
 -- noticed by: errors
 select golden.patch('lock_memory', 'OX101', 'OX100');
 
--- fault: a value that is not allowed has the code of any exception
+-- fault: an invalid value has the code of any exception
 -- noticed by: errors
 select golden.patch('reject', 'check_violation', 'raise_exception');
 
--- fault: ten thousand results may be asked for
+-- fault: ten thousand results are allowed
 -- noticed by: errors
 select golden.patch('.', 'max_results not between 1 and 1000\M', 'max_results not between 1 and 10000');
 
@@ -171,7 +171,7 @@ drop trigger refuse_change on oxbow.memories;
 
 -- Catalog
 
--- fault: an index is gone
+-- fault: an index is missing
 -- noticed by: catalog
 drop index oxbow.memories_forgotten_idx;
 
@@ -179,7 +179,7 @@ drop index oxbow.memories_forgotten_idx;
 -- noticed by: catalog
 alter table oxbow.memory_vectors_fact alter column embedding set storage extended;
 
--- fault: a partition is filled to the brim
+-- fault: a partition has another fillfactor
 -- noticed by: catalog
 alter table oxbow.memories_fact reset (fillfactor);
 
@@ -214,7 +214,7 @@ alter table oxbow.memories alter column importance set default 0.4;
 -- noticed by: cli
 -- program: "$OXBOW" "$@" > out.$$; code=$?; sed 's/"memory_type":/"type":/' out.$$; exit $code
 
--- fault: the clock that was set is ignored
+-- fault: the given clock is ignored
 -- noticed by: traits
 -- program: [ "$1" != work ] || set -- work --until-idle; exec "$OXBOW" "$@"
 

@@ -127,7 +127,7 @@ func difference(name, before, after string) string {
 	return text
 }
 
-// A section is recorded in a database of its own, into one file.
+// A section is recorded in its own database, into one file.
 type section struct {
 	name   string
 	record func(*place) string

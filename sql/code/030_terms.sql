@@ -1,10 +1,9 @@
--- terms returns the search terms of a text. English words are stemmed and stop words dropped. Chinese,
--- Japanese and Korean text becomes character bigrams; a character without a neighbour is a term by itself.
--- A term that occurs twice or more is stored a second time with a '+' prefix, so that BM25 reads the
--- frequency from the index and never from a tsvector; a term of 2,047 bytes, the longest possible, is not.
--- Punctuation is removed first, because the parser would otherwise recognize hosts, paths and signed
--- numbers, and so that no word begins with '+' or '@'. len is the number of terms including repeats. Only
--- the first 50,000 characters of a text count.
+-- terms returns the search terms of a text. English words are stemmed and stop words dropped. Chinese, Japanese and
+-- Korean text becomes character bigrams; a single character is a term. A term that occurs twice or more is stored a
+-- second time with a '+' prefix, so that BM25 reads the frequency from the index and never from a tsvector; a term of
+-- 2,047 bytes, the longest possible, is not. Punctuation is removed first, because the parser would otherwise recognize
+-- hosts, paths and signed numbers, and so that no word begins with '+' or '@'. len is the number of terms including
+-- repeats. Only the first 50,000 characters of a text count.
 create or replace function oxbow.terms(content text, out len integer, out tsv tsvector)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare

@@ -42,9 +42,9 @@ returns void language sql set search_path = pg_catalog, pg_temp set enable_seqsc
 $$;
 call oxbow.grant_worker('refuse_vectors');
 
--- embeddables returns what embed has to do for memories that exist and are neither forgotten nor sealed. A
--- text that the model's provider refuses counts as having a vector. The plan is kept, because planning
--- takes longer than execution.
+-- embeddables returns the remaining work of embed for memories that exist and are neither forgotten nor sealed. A text
+-- that the model's provider refuses counts as having a vector. The plan is kept, because planning takes longer than
+-- execution.
 create or replace function oxbow.embeddables(_user_ids text[], _ids uuid[], _model text)
 returns table (user_id text, id uuid, content text, speaker text, has_terms boolean, has_vector boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$

@@ -18,7 +18,7 @@ $$;
 call oxbow.grant_worker('policy');
 
 -- set_policy changes a policy from now on. Values computed for earlier moments do not change, and the job settle
--- recomputes when traits change stage. Only the owner may call it, in a transaction of its own: until the commit, other
+-- recomputes when traits change stage. Only the owner may call it, in a separate transaction: until the commit, other
 -- sessions still use the old value.
 create or replace function oxbow.set_policy(name text, value double precision) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -140,8 +140,8 @@ begin
      where m.user_id = _user_id and m.id = _id order by 1 for update
   loop
     perform oxbow.erase_from_reflection(_user_id, _id);
-    -- The history of a memory that it replaced or stands beside quotes its content, and gives the reason in
-    -- a model's words.
+    -- The history of a memory that it replaced or coexists with quotes its content, and gives the reason in a model's
+    -- words.
     update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
       from oxbow.memories m
       join oxbow.memory_links l on l.user_id = m.user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')

@@ -36,7 +36,7 @@ call oxbow.grant_worker('summary_stands');
 -- write_summary writes the summary of a conversation up to _until, in place of the summary that it extends.
 -- It returns false, and writes nothing, if another writer was first or if its sources were changed,
 -- forgotten or erased meanwhile.
---   _content     null: there is nothing to say; only the position moves
+--   _content     null: nothing to summarize; only the position moves
 --   _from, _old  sessions.summarized_seq and summary_id as read
 --   _messages    the messages that it adds
 -- A summary has no session_id, because recall would treat it as a neighbour of the last messages;

@@ -128,7 +128,7 @@ begin
   end if;
   if _documents > 12000 then
     select w.* into _common, _common_idfs, _places from oxbow.recall_words(_user_id, _types, _words, _documents) w;
-    if _places > 8000 then -- so many are read twice, not kept in arrays
+    if _places > 8000 then -- too many to keep in arrays, so they are read twice
       _words := '{}';
     else
       _words := _common;

@@ -3,7 +3,7 @@
 -- name: two lives
 select golden.people();
 
--- name: worked
+-- name: after the worker
 -- $ oxbow work --until-idle --now 2024-08-01
 select count(*) from oxbow.memory_vectors;
 
@@ -78,7 +78,7 @@ select oxbow.restore('nora', golden.id(112));
 select oxbow.touch('nora', array[golden.id(102), golden.id(115), golden.id(115), golden.id(999)]);
 select memory_id, count(*) from oxbow.activity where user_id = 'nora' group by 1 order by 1;
 
--- name: what the touch came to
+-- name: after the touch
 -- $ oxbow work --until-idle
 select oxbow.fold_activity(1000) >= 0 as folded;
 select id, access_count, mention_count, strength, last_accessed_at from oxbow.memories
@@ -91,19 +91,19 @@ select oxbow.promote('nora', golden.id(114));
 select expires_at from oxbow.memories where user_id = 'nora' and id = golden.id(114);
 select event, actor, reason from oxbow.history('nora', golden.id(114));
 
--- name: what expires
+-- name: expiry
 update oxbow.memories set expires_at = '2024-09-01' where user_id = 'nora' and id = golden.id(113);
 select * from oxbow.expire_memories('2024-08-31', 10);
 select * from oxbow.expire_memories('2024-09-02', 10);
 select invalid_at, expired_at, expires_at from oxbow.memories where user_id = 'nora' and id = golden.id(113);
 select event, actor, reason from oxbow.history('nora', golden.id(113));
 
--- name: what may be updated, and what not
+-- name: allowed and refused updates
 update oxbow.memories set importance = 0.2, metadata = metadata || '{"seen": 1}'
   where user_id = 'nora' and id = golden.id(117);
 update oxbow.memories set content = 'x' where user_id = 'nora' and id = golden.id(117);
 
--- name: a fact said twice is folded
+-- name: a repeated fact is folded
 insert into oxbow.memories (user_id, memory_type, id, created_at, content)
   values ('nora', 'fact', golden.id(151), '2024-07-10', 'Nora plans the tram extension with Duarte.'),
   ('小林', 'fact', golden.id(251), '2024-07-10', '小林住在青岛的海边。');
@@ -179,6 +179,6 @@ select count(*) > 0 as others_stay from golden.left_of('小林');
 -- name: the other user is as before
 select id, content, score from oxbow.recall('小林', '住在哪里', now => '2024-08-01');
 
--- name: erase what is not there
+-- name: erase unknown ids
 select * from oxbow.erase_user('nora');
 select oxbow.erase_memory('nora', golden.id(101));

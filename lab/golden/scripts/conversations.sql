@@ -22,13 +22,13 @@ insert into oxbow.messages (user_id, session_id, id, seq, role, speaker, created
 select oxbow.end_session('mats', 'm1'), oxbow.end_session('晓雯', 'w1');
 select oxbow.end_session('mats', 'm1');
 
--- name: what was extracted
+-- name: extracted memories
 -- $ oxbow work --until-idle --now 2024-02-05
 select user_id, memory_type, content, category, importance, valid_at, invalid_at, created_at, session_id, speaker,
   source, sensitivity, metadata
   from oxbow.memories where memory_type <> 'trait' order by user_id, session_id, memory_type, valid_at, content;
 
--- name: what it rests on
+-- name: sources
 select m.content, s.session_id, s.message_id from oxbow.memory_sources s
   join oxbow.memories m on m.user_id = s.user_id and m.memory_type = s.memory_type and m.id = s.memory_id order by 1, 3;
 select id, extracted_at is not null as extracted, extract_failures from oxbow.messages order by id;
@@ -39,7 +39,7 @@ select e.name, e.kind, e.mentions from oxbow.users u, lateral oxbow.entities_of(
 select u.user_id, e.from_name, e.relation, e.to_name, e.holds
   from oxbow.users u, lateral oxbow.entity_edges_of(u.user_id) e order by 1, 2, 3, 4;
 
--- name: what changed, what was said again, what is over
+-- name: changes, repetitions and ends
 insert into oxbow.messages (user_id, session_id, id, seq, role, created_at, content) values
  ('mats', 'm2', '00000000-0000-4000-8000-000000003011', 1, 'user', '2024-05-01 10:00+02',
    'We moved, I live in Luleå now.'),
@@ -91,7 +91,7 @@ select relation, count(*) > 0 as there from oxbow.memory_links group by 1 order 
 select content, score from oxbow.recall('mats', 'oak for the cabin', types => '{episodic}', max_results => 3,
   now => '2024-06-02');
 
--- name: forgetting what was said takes the summary along
+-- name: forgetting a memory forgets the summary
 select oxbow.forget('mats', (select id from oxbow.memories
   where user_id = 'mats' and session_id = 'long' and content like '%number 4 %' limit 1));
 select forgotten_at is not null as forgotten from oxbow.memories where user_id = 'mats' and source = 'summary';
@@ -103,11 +103,11 @@ insert into oxbow.messages (user_id, session_id, created_at, content)
   values ('mute', 'x', '2024-06-01', 'I live in Oslo.');
 select oxbow.end_session('mute', 'x');
 
--- name: nothing is made of it
+-- name: nothing is extracted
 -- $ oxbow work --until-idle --now 2024-06-02
 select count(*) from oxbow.memories where user_id = 'mute';
 
--- name: a message that is deleted
+-- name: a deleted message
 delete from oxbow.messages where user_id = 'mats' and id = '00000000-0000-4000-8000-000000003003';
 select count(*) from oxbow.memory_sources where message_id = '00000000-0000-4000-8000-000000003003';
 select content from oxbow.memories where user_id = 'mats' and content like '%Tuva%';

@@ -58,11 +58,11 @@ do $$ begin
   end loop;
 end $$;
 
--- name: what came often
+-- name: frequent texts
 select user_id, content, times from oxbow.sensory_candidates order by 1, 2;
 select count(*) from oxbow.sensory;
 select * from oxbow.sensory_setting();
 
--- name: a setting is taken
+-- name: a setting is applied
 update oxbow.settings set value = '{"days": 2, "times": 5}' where key = 'sensory';
 select * from oxbow.sensory_setting();

@@ -20,7 +20,7 @@ select * from oxbow.recall('nora', 'x', max_results => 0);
 select * from oxbow.recall('nora', 'x', max_results => 1001);
 -- name: recall, results that are null
 select * from oxbow.recall('nora', 'x', max_results => null);
--- name: recall, metadata that is no object
+-- name: recall, metadata that is not an object
 select * from oxbow.recall('nora', 'x', metadata_contains => '[1]');
 -- name: recall, an infinite now
 select * from oxbow.recall('nora', 'x', now => 'infinity');
@@ -52,17 +52,17 @@ select oxbow.supersede('nora', golden.id(201), 'x');
 select oxbow.supersede('nora', golden.id(102), null);
 -- name: supersede, blank content
 select oxbow.supersede('nora', golden.id(102), E' \n');
--- name: supersede, what is superseded
+-- name: supersede, a superseded memory
 select oxbow.supersede('nora', golden.id(101), 'x');
--- name: supersede, what is forgotten
+-- name: supersede, a forgotten memory
 select oxbow.supersede('nora', golden.id(131), 'x');
--- name: supersede, what is secret
+-- name: supersede, a secret memory
 select oxbow.supersede('nora', golden.id(132), 'x');
--- name: supersede, metadata that is no object
+-- name: supersede, metadata that is not an object
 select oxbow.supersede('nora', golden.id(102), 'x', metadata => '3');
 -- name: forget, no such memory
 select oxbow.forget('nora', golden.id(9));
--- name: restore, what is not forgotten
+-- name: restore, a memory that is not forgotten
 select oxbow.restore('nora', golden.id(102));
 -- name: history, no such memory
 select * from oxbow.history('nora', golden.id(9));
@@ -84,15 +84,15 @@ select oxbow.touch(null, '{}');
 select oxbow.touch('nora', null);
 -- name: edit a trait that is a fact
 select oxbow.edit_trait('nora', golden.id(102), 'x');
--- name: edit a trait that is not there
+-- name: edit an unknown trait
 select oxbow.edit_trait('nora', golden.id(9), 'x');
 -- name: dissolve a trait that is a fact
 select oxbow.dissolve_trait('nora', golden.id(102));
--- name: delete a trait that is not there
+-- name: delete an unknown trait
 select oxbow.delete_trait('nora', golden.id(9));
 -- name: traits, as of infinity
 select * from oxbow.traits_as_of('nora', 'infinity');
--- name: end a session that is not there
+-- name: end an unknown session
 select oxbow.end_session('nora', 'no-such-chat');
 -- name: end a session without a name
 select oxbow.end_session('nora', null);
@@ -104,7 +104,7 @@ select * from oxbow.ingest_file('nora', 'a.md', '{x," "}');
 select * from oxbow.ingest_file('nora', '', '{x}');
 -- name: ingest, metadata of other chunks
 select * from oxbow.ingest_file('nora', 'a.md', '{x}', array['{}', '{}']::jsonb[]);
--- name: delete a file that is not there
+-- name: delete an unknown file
 select oxbow.delete_file('nora', 'none.md');
 -- name: insert, no user
 insert into oxbow.memories (content) values ('x');
@@ -124,16 +124,16 @@ insert into oxbow.memories (user_id, memory_type, content) values ('nora', 'trai
 insert into oxbow.memories (user_id, content, importance) values ('nora', 'x', 1.1);
 -- name: insert, an end before the beginning
 insert into oxbow.memories (user_id, content, valid_at, invalid_at) values ('nora', 'x', '2024-02-01', '2024-01-01');
--- name: insert, a time that no calendar has
+-- name: insert, an impossible time
 insert into oxbow.memories (user_id, content, valid_at) values ('nora', 'x', '20000-01-01');
--- name: insert, metadata that is no object
+-- name: insert, metadata that is not an object
 insert into oxbow.memories (user_id, content, metadata) values ('nora', 'x', '"x"');
 -- name: insert, an external id twice
 insert into oxbow.memories (user_id, memory_type, external_id, content) values ('nora', 'fact', 'allergy', 'x');
 -- name: insert, an external id twice, on conflict
 insert into oxbow.memories (user_id, memory_type, external_id, content)
   values ('nora', 'fact', 'allergy', 'x') on conflict do nothing;
--- name: insert, a secret in clear
+-- name: insert, a secret in clear text
 insert into oxbow.memories (user_id, content, sensitivity) values ('nora', 'x', 3);
 -- name: insert, an unknown sensitivity
 insert into oxbow.memories (user_id, content, sensitivity) values ('nora', 'x', 4);
@@ -151,7 +151,7 @@ update oxbow.memories set memory_type = 'episodic' where user_id = 'nora' and id
 update oxbow.memories set id = golden.id(9) where user_id = 'nora' and id = golden.id(102);
 -- name: a user in an unknown zone
 insert into oxbow.users (user_id, timezone) values ('x', 'Mars/Olympus');
--- name: a user who forgets infinitely
+-- name: a user with an infinite forgetting factor
 insert into oxbow.users (user_id, forgetting_factor) values ('x', 'infinity');
 -- name: a message in an unknown role
 insert into oxbow.messages (user_id, session_id, role, content) values ('nora', 's', 'king', 'x');
@@ -159,9 +159,9 @@ insert into oxbow.messages (user_id, session_id, role, content) values ('nora', 
 insert into oxbow.messages (user_id, session_id, content) values ('nora', 's', '');
 -- name: a message without a session
 insert into oxbow.messages (user_id, content) values ('nora', 'x');
--- name: a secret message in clear
+-- name: a secret message in clear text
 insert into oxbow.messages (user_id, session_id, content, sensitivity) values ('nora', 's', 'x', 3);
--- name: a message to a session that ended, where that is rejected
+-- name: a message to a session that ended, if the setting rejects it
 update oxbow.settings set value = value || '{"ended_session": "reject"}' where key = 'conversations';
 insert into oxbow.sessions (user_id, id, started_at, last_activity_at, ended_at)
   values ('nora', 'over', '2024-01-01', '2024-01-01', '2024-01-01');
@@ -173,14 +173,14 @@ insert into oxbow.sensory (user_id, content) values ('nora', ' ');
 -- name: a vector of other dimensions
 insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
   values ('nora', 'fact', golden.id(102), '[1,2]');
--- name: a vector of nobody
+-- name: a vector without a memory
 insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
   values ('nora', 'fact', golden.id(9), array_fill(0.1, array[1024])::halfvec);
--- name: a setting of conversations that is wrong
+-- name: an invalid setting of conversations
 update oxbow.settings set value = '{"quiet_seconds": -1}' where key = 'conversations';
--- name: a setting of the stream that is wrong
+-- name: an invalid setting of the stream
 update oxbow.settings set value = '{"days": 99}' where key = 'sensory';
--- name: a policy that is not there
+-- name: an unknown policy
 select oxbow.set_policy('no.such', 1);
 -- name: a policy below its minimum
 select oxbow.set_policy((select min(name) from oxbow.policies), -1e9);
@@ -191,5 +191,5 @@ delete from oxbow.policy_changes;
 insert into oxbow.job_schedules (kind, schedule) values ('sweep', 'now and then');
 -- name: a schedule of less than a second
 insert into oxbow.job_schedules (kind, schedule) values ('sweep', '1 millisecond');
--- name: schedules that are taken
+-- name: accepted schedules
 insert into oxbow.job_schedules (kind, schedule) values ('sweep', '30 3 * * *'), ('settle', '10 minutes');

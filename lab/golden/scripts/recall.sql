@@ -4,7 +4,7 @@
 select golden.people(), golden.ask('where does she live?', 'rowing on the water', 'the ferry', '他住在哪里', '爬山',
   '学校门口的车站', 'market stops', 'bridge budget');
 
--- name: what the worker made of them
+-- name: after the worker
 -- $ oxbow work --until-idle --now 2024-08-01
 select user_id, memory_type, documents, terms from oxbow.memory_term_stats where user_id <> 'asker' order by 1, 2;
 select user_id, memory_type, count(*) from oxbow.memory_vectors where user_id <> 'asker' group by 1, 2 order by 1, 2;
@@ -83,7 +83,7 @@ select id, content, score from oxbow.recall('nora', 'ferry project Duarte bridge
   types => '{fact,episodic}', contexts => '{work}', agent => 'coach',
   metadata_contains => '{"context": "work"}', valid_as_of => '2024-06-01', now => '2024-08-01');
 
--- name: what has ended is found until it ends
+-- name: ended memories are found until their end
 select id, content from oxbow.recall('nora', 'who leads the ferry timetable', now => '2024-06-29');
 select id, content from oxbow.recall('nora', 'who leads the ferry timetable', now => '2024-07-01');
 
@@ -111,13 +111,13 @@ select id, score from oxbow.recall('nora', 'where does Nora live', believed_as_o
 select id, score from oxbow.recall('nora', 'ferry timetable', valid_as_of => '2024-06-30 12:00', types => '{fact}',
   now => '2024-08-01');
 
--- name: true then as was believed then
+-- name: true then as believed then
 select id, content, score from oxbow.recall('nora', 'where does Nora live', valid_as_of => '2023-09-02',
   believed_as_of => '2023-09-02', now => '2024-08-01');
 select id, content, score from oxbow.recall('nora', 'where does Nora live', golden.vector('where does she live?'),
   valid_as_of => '2023-09-02', believed_as_of => '2024-01-01', now => '2024-08-01');
 
--- name: what is believed no more, and nothing took its place
+-- name: expired without a successor
 select id, content from oxbow.recall('nora', 'bees on the roof', now => '2024-08-01');
 select id, content from oxbow.recall('nora', 'bees on the roof', types => '{fact}', metadata_contains => '{}',
   now => '2024-08-01');
@@ -143,13 +143,13 @@ select id, score from oxbow.recall('hist', null, golden.vector('market stops'), 
 select count(*) from oxbow.recall('hist', 'stops', max_results => 1000, now => '2024-01-01');
 select id, score from oxbow.recall('hist', 'stops harbour', max_results => 3, now => '2024-01-01');
 
--- name: what is forgotten or secret is not found
+-- name: forgotten and secret memories are not found
 select id, content from oxbow.recall('nora', 'spare key under a pot', now => '2024-08-01');
 select id, content from oxbow.recall('nora', 'spare key under a pot', valid_as_of => '2024-01-15',
   believed_as_of => '2024-01-15', now => '2024-08-01');
 select id, content from oxbow.recall('nora', 'sealed', now => '2024-08-01');
 
--- name: nobody, and nothing
+-- name: an unknown user, and no match
 select * from oxbow.recall('nobody', 'anything');
 select * from oxbow.recall('nora', 'zzz qqq');
 

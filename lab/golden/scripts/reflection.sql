@@ -23,7 +23,7 @@ select golden.say('tess', 5202, '2024-03-05 18:00+00', 'Chess with Rory tonight.
 select golden.say('小满', 5301, '2024-02-01 19:00+08', '晚上打羽毛球。');
 select golden.say('小满', 5302, '2024-03-05 19:00+08', '又去打羽毛球了。');
 
--- name: what is held then
+-- name: traits at first
 -- $ oxbow work --until-idle --now 2024-03-10
 -- $ for u in una tess 小满 vik; do oxbow reflect $u --now 2024-03-10; done
 select * from golden.held order by user_id, content;
@@ -34,13 +34,13 @@ select memory_type, content from oxbow.recall('tess', 'chess', now => '2024-03-1
 -- name: a third and a fourth evening
 select golden.say('tess', 5203, '2024-03-12 18:00+00', 'Chess in the park, a draw.');
 
--- name: what is held after the third
+-- name: traits after the third evening
 -- $ oxbow work --until-idle --now 2024-03-13
 -- $ for u in una tess 小满 vik; do oxbow reflect $u --now 2024-03-13; done
 select * from golden.held where user_id = 'tess' order by content;
 select golden.say('tess', 5204, '2024-03-19 18:00+00', 'Played chess with Rory again.');
 
--- name: what is held after the fourth
+-- name: traits after the fourth evening
 -- $ oxbow work --until-idle --now 2024-03-20
 -- $ for u in una tess 小满 vik; do oxbow reflect $u --now 2024-03-20; done
 select * from golden.held where user_id = 'tess' order by content;
@@ -48,7 +48,7 @@ select t.content, e.seq, e.event, e.at, e.factor, e.confidence, e.stage, e.reaso
   join oxbow.memories t on t.user_id = e.user_id and t.id = e.trait_id
  where e.user_id = 'tess' order by 1, 2;
 
--- name: eight nights, told on eight days
+-- name: eight nights, stored on eight days
 select golden.say('vik', 5401, '2024-03-01 23:30+01', 'Still coding the scheduler.');
 
 -- name: the second
@@ -80,16 +80,16 @@ select golden.say('vik', 5407, '2024-03-11 01:10+01', 'Sorted old photographs.')
 -- $ for u in una tess 小满 vik; do oxbow reflect $u --now 2024-03-12; done
 select golden.say('vik', 5408, '2024-03-13 00:10+01', 'Listened to the radio.');
 
--- name: what is held after eight nights
+-- name: traits after eight nights
 -- $ oxbow work --until-idle --now 2024-03-14
 -- $ for u in una tess 小满 vik; do oxbow reflect $u --now 2024-03-14; done
 select * from golden.held where user_id = 'vik' order by content;
 select key, count(*) from oxbow.trait_clues where user_id = 'vik' group by 1 order by 1;
 
--- name: recalling is no use
+-- name: recalling is not a use
 select id from oxbow.recall('vik', 'scheduler', now => '2024-03-15');
 
--- name: what recalling changed
+-- name: traits after recalling
 -- $ oxbow recall vik scheduler
 -- $ oxbow work --until-idle --now 2024-03-16
 -- $ for u in una tess 小满 vik; do oxbow reflect $u --now 2024-03-16; done
@@ -101,11 +101,11 @@ select e.event, e.factor, e.actor, count(*) from oxbow.trait_events e where e.us
 select settled > 0 as settled, dissolved from oxbow.settle_traits('2024-06-01', 1000);
 select * from golden.held order by user_id, content;
 
--- name: a trait that a person writes off does not come back
+-- name: a trait that a person dissolves is not revived
 select oxbow.delete_trait('tess', golden.trait('tess', 'chess')) > 0 as deleted;
 select golden.say('tess', 5205, '2024-06-02 18:00+00', 'Chess again, at the club.');
 
--- name: nor after more of it
+-- name: nor with more evidence
 -- $ oxbow work --until-idle --now 2024-06-03
 -- $ for u in una tess 小满 vik; do oxbow reflect $u --now 2024-06-03; done
 select content from golden.held where user_id = 'tess' and content ilike '%chess%';

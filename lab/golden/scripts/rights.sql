@@ -3,7 +3,7 @@
 -- name: two lives
 select golden.people();
 
--- name: worked
+-- name: after the worker
 -- $ oxbow work --until-idle --now 2024-08-01
 select count(*) from oxbow.memory_vectors;
 
@@ -138,40 +138,40 @@ begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select * from
 -- name: app, another user: edges
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select * from oxbow.entity_edges_of('小林');
 
--- name: app, what is not for it: jobs
+-- name: app, forbidden: jobs
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select * from oxbow.river_job;
--- name: app, what is not for it: settings
+-- name: app, forbidden: settings
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; update oxbow.settings set value = '{}';
--- name: app, what is not for it: receipts
+-- name: app, forbidden: receipts
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select * from oxbow.erasures;
--- name: app, what is not for it: history
+-- name: app, forbidden: history
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora';
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event)
   values ('nora', 'fact', golden.id(101), 'ADD');
--- name: app, what is not for it: evidence
+-- name: app, forbidden: evidence
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; delete from oxbow.trait_evidence;
--- name: app, what is not for it: truncate
+-- name: app, forbidden: truncate
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; truncate oxbow.memories;
--- name: app, what is not for it: a table in the schema
+-- name: app, forbidden: a table in the schema
 begin; set local role oxbow_app; create table oxbow.mine ();
--- name: app, what is not for it: settling
+-- name: app, forbidden: settling
 begin; set local role oxbow_app; select * from oxbow.settle_traits('2024-08-01', 10);
--- name: app, what is not for it: expiring
+-- name: app, forbidden: expiring
 begin; set local role oxbow_app; select * from oxbow.expire_memories('2024-08-01', 10);
--- name: app, what is not for it: indexing
+-- name: app, forbidden: indexing
 begin; set local role oxbow_app; select * from oxbow.index_memories('{nora}', '{}');
--- name: app, what is not for it: schedules
+-- name: app, forbidden: schedules
 begin; set local role oxbow_app; select * from oxbow.job_schedules;
--- name: app, what is not for it: policies
+-- name: app, forbidden: policies
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; select count(*) from oxbow.policies;
   insert into oxbow.policy_changes (name, value, valid_from) values ('x', 1, now());
--- name: app, what is not for it: a trait
+-- name: app, forbidden: a trait
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; set local oxbow.origin = 'reflection';
 insert into oxbow.memories (user_id, memory_type, content) values ('nora', 'trait', 'Nora is brave.');
--- name: app, what is not for it: a trait's stage
+-- name: app, forbidden: a trait's stage
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora'; update oxbow.memories set trait_stage = 'core';
 
--- name: a role that was given nothing
+-- name: a role without rights
 create role golden_nobody;
 begin; set local role golden_nobody; select * from oxbow.recall('nora', 'x');
 -- name: the worker's role
@@ -181,17 +181,17 @@ select id from oxbow.recall('nora', 'where does she live', max_results => 1, now
 select count(*) > 0 as jobs from oxbow.river_job;
 select * from oxbow.settle_traits('2024-08-01', 10);
 
--- name: what the app may call
+-- name: functions that the app may call
 select p.proname as fact from pg_proc p where p.pronamespace = 'oxbow'::regnamespace
   and has_function_privilege('oxbow_app', p.oid, 'execute');
 
--- name: what the app reads through views
+-- name: rows that the app reads through views
 begin; set local role oxbow_app; set local oxbow.user_id = 'nora';
 select user_id, count(*) from oxbow.history group by 1;
 set local oxbow.user_id = '';
 select count(*) from oxbow.history;
 
--- name: what PUBLIC may call
+-- name: functions that PUBLIC may call
 begin; create role golden_public; grant usage on schema oxbow to golden_public;
 select p.proname as fact from pg_proc p where p.pronamespace = 'oxbow'::regnamespace
   and has_function_privilege('golden_public', p.oid, 'execute');

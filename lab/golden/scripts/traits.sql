@@ -84,7 +84,7 @@ select content, stored_stage, stored_confidence, version from oxbow.traits
 
 -- name: edit as reflection
 select oxbow.edit_trait('demo-hao', golden.trait('demo-hao', '内向'), 'x', actor => 'reflection');
--- name: edit, sure beyond 1
+-- name: edit, confidence above 1
 select oxbow.edit_trait('demo-hao', golden.trait('demo-hao', '内向'), confidence => 1.5);
 -- name: edit, an unknown context
 select oxbow.edit_trait('demo-hao', golden.trait('demo-hao', '内向'), context => 'space');
@@ -103,7 +103,7 @@ select oxbow.delete_trait('demo-hao', golden.trait('demo-hao', '跑步')) > 0 as
 select count(*) from oxbow.traits where user_id = 'demo-hao' and content like '%跑步%';
 select count(*) from oxbow.trait_refusals where user_id = 'demo-hao';
 
--- name: erasing a memory takes its evidence along
+-- name: erasing a memory erases its evidence
 select supporting, stored_confidence, stored_stage from oxbow.traits
   where user_id = 'demo-ilse' and content ilike '%quiet%';
 select oxbow.erase_memory('demo-ilse', (select id from oxbow.memories
