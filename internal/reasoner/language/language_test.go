@@ -51,3 +51,18 @@ func TestListsAreUsed(t *testing.T) {
 		require.True(t, used[name] || used[family+".*"] || used[kind] || kind == "value", "nothing names the list %s", name)
 	}
 }
+
+// The program reads numbers and names from the values of these lists.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	for list, form := range map[string]string{
+		"entity.kind": `^(animal|organization|person|place)$`,
+		"feeling":     `^\w+ -?[\d.]+ [\d.]+$`,
+		"worth":       `^(fact|identity|short_preference|skill|stable_preference|temporary) [\d.]+ [\d.]+( past)?$`,
+		"worth.fact":  `^(identity|stable_preference|temporary) [\d.]+$`,
+	} {
+		for entry, value := range Lists().Map(list) {
+			require.Regexp(t, form, value, "list %s: %s", list, entry)
+		}
+	}
+}
