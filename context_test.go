@@ -58,7 +58,8 @@ func TestContext(t *testing.T) {
 	require.Len(t, found.IDs(), 5)
 	require.Equal(t, last.ID, found.IDs()[4])
 	var text string
-	require.NoError(t, b.pool.QueryRow(t.Context(), "select oxbow.context('ann', 'What is the boat called?')").Scan(&text))
+	require.NoError(t, b.pool.QueryRow(t.Context(), `select oxbow.context('ann', 'What is the boat called?')`).Scan(
+		&text))
 	require.Equal(t, found.Text, text, "both ways say the same")
 
 	for name, c := range map[string]struct {
@@ -98,7 +99,8 @@ func TestContextReportsNoUse(t *testing.T) {
 	b.client.Used("ann", found.IDs()[3])
 	require.NoError(t, b.client.Close(t.Context()))
 	var used []string
-	require.NoError(t, b.pool.QueryRow(t.Context(), "select array_agg(memory_id::text) from oxbow.activity").Scan(&used))
+	require.NoError(t, b.pool.QueryRow(t.Context(), `select array_agg(memory_id::text)
+		from oxbow.activity`).Scan(&used))
 	require.Equal(t, []string{found.IDs()[3].String()}, used)
 }
 

@@ -30,7 +30,8 @@ func TestConversation(t *testing.T) {
 	require.True(t, open)
 	_, err = b.client.EndSession(ctx, "mia", "s9")
 	require.ErrorAs(t, err, new(*oxbow.InvalidError))
-	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "mia", SessionID: "s1", Role: "owner", Content: "x"}})
+	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "mia", SessionID: "s1", Role: "owner",
+		Content: "x"}})
 	require.ErrorAs(t, err, new(*oxbow.InvalidError))
 	b.work(t)
 

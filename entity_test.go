@@ -38,8 +38,9 @@ func TestEntitiesOfConversations(t *testing.T) {
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	_, err := b.client.AddMessages(ctx, []oxbow.NewMessage{
 		{UserID: "mia", SessionID: "s1", Content: "My sister Anna lives in Porto.", At: at},
-		{UserID: "mia", SessionID: "s2", Content: "Yesterday I went sailing on the lake with Tom and Anna, it was wonderful.",
-			At: at.Add(time.Minute)},
+		{UserID: "mia", SessionID: "s2",
+			Content: "Yesterday I went sailing on the lake with Tom and Anna, it was wonderful.",
+			At:      at.Add(time.Minute)},
 		{UserID: "林", SessionID: "s1", Content: "我姐姐小红在北京工作。", At: at},
 		{UserID: "林", SessionID: "s1", Content: "我住在杭州。", At: at},
 		{UserID: "mia", SessionID: "s1", Content: "I live in Berlin.", At: at},
@@ -69,8 +70,9 @@ func TestEntitiesOfConversations(t *testing.T) {
 	require.ElementsMatch(t, []string{"user sister Anna", "Anna related Porto", "Tom related Anna"}, said)
 
 	// A fact that is superseded ends its edge. The entity keeps its history.
-	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "mia", SessionID: "s3", Content: "I live in Paris now.",
-		At: at.AddDate(0, 1, 0)}})
+	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "mia", SessionID: "s3",
+		Content: "I live in Paris now.",
+		At:      at.AddDate(0, 1, 0)}})
 	require.NoError(t, err)
 	_, err = b.client.EndSession(ctx, "mia", "s3")
 	require.NoError(t, err)
@@ -108,11 +110,12 @@ func TestEntitiesOfMetadata(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
 	b.remember(t, oxbow.NewMemory{Content: "Otto has a boat.", Metadata: map[string]any{"entities": []any{
-		map[string]any{"name": "OTTO"}, map[string]any{"name": " "}, "Otto", map[string]any{"name": "me", "kind": "self"},
+		map[string]any{"name": "OTTO"}, map[string]any{"name": " "}, "Otto",
+		map[string]any{"name": "me", "kind": "self"},
 		map[string]any{"name": 7, "kind": "A Kind"}}}})
 	b.work(t)
-	b.remember(t, oxbow.NewMemory{Content: "Otto's boat is blue.", Metadata: named([]string{"Otto!"}, "Old friend", "otto",
-		"foe", "nobody")})
+	b.remember(t, oxbow.NewMemory{Content: "Otto's boat is blue.",
+		Metadata: named([]string{"Otto!"}, "Old friend", "otto", "foe", "nobody")})
 	b.remember(t, oxbow.NewMemory{Content: "nothing", Metadata: map[string]any{"entities": "Otto", "relations": 3}})
 	b.work(t)
 	entities, err := b.client.Entities(ctx, "ann")
@@ -127,7 +130,8 @@ func TestEntitiesOfMetadata(t *testing.T) {
 	require.ElementsMatch(t, []string{"related", "old_friend"}, relations)
 
 	// A new version names what its own text names. A repeated fact adds its names to the fact that is kept.
-	first := b.remember(t, oxbow.NewMemory{Content: "Lives with Pia and Rolf.", Metadata: named([]string{"Pia", "Rolf"})})
+	first := b.remember(t, oxbow.NewMemory{Content: "Lives with Pia and Rolf.",
+		Metadata: named([]string{"Pia", "Rolf"})})
 	b.work(t)
 	_, err = b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "Lives with Pia."})
 	require.NoError(t, err)
@@ -208,7 +212,8 @@ func TestRecallByEntities(t *testing.T) {
 	require.Len(t, found(oxbow.Query{Text: "ANNA BERG’s plans"}), 2)
 	require.Equal(t, 1, found(oxbow.Query{Text: "咪咪怎么样了？"})[cat].Rank)
 	require.Empty(t, found(oxbow.Query{Text: "anna", Types: []oxbow.MemoryType{oxbow.TypeEpisodic}}))
-	require.Empty(t, found(oxbow.Query{Text: "anna", BelievedAsOf: time.Now().Add(-time.Hour)}), "nothing was known then")
+	require.Empty(t, found(oxbow.Query{Text: "anna", BelievedAsOf: time.Now().Add(-time.Hour)}),
+		"nothing was known then")
 	require.Len(t, found(oxbow.Query{Text: "anna", ValidAsOf: time.Now().Add(time.Hour)}), 2)
 
 	// Once the memory that names both has ended, recall of one does not lead to the other.
@@ -235,7 +240,8 @@ func TestEntitiesFollowTheMetadata(t *testing.T) {
 	}
 	require.Equal(t, []string{"安娜"}, names())
 	_, err := b.pool.Exec(ctx,
-		`update oxbow.memories set metadata = '{"entities": ["鲍勃", {"name": "公园", "kind": "place"}]}' where user_id = 'ann'
+		`update oxbow.memories set metadata = '{"entities": ["鲍勃", {"name": "公园", "kind": "place"}]}'
+			where user_id = 'ann'
 			and id = $1`, id)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"鲍勃", "公园"}, names())

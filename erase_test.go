@@ -43,12 +43,13 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 	// set before the dates of memories are indexed
 	_, err := b.pool.Exec(ctx, `insert into oxbow.users (user_id, timezone) values ($1, 'Asia/Tokyo')`, user)
 	require.NoError(t, err)
-	superseded = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " lives in Berlin.", SessionID: user + " s1",
+	superseded = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " lives in Berlin.", SessionID: user +
+		" s1",
 		Speaker: user,
 		Metadata: map[string]any{"entities": []any{map[string]any{"name": "Berlin of " + user, "kind": "place"}},
 			"relations": []any{map[string]any{"relation": "lives_in", "to": "Berlin of " + user}}}})
-	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " eats rice.", Type: oxbow.TypeEpisodic, SessionID: user +
-		" s1", ExternalID: user + " e", Metadata: map[string]any{user: user}})
+	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " eats rice.", Type: oxbow.TypeEpisodic,
+		SessionID: user + " s1", ExternalID: user + " e", Metadata: map[string]any{user: user}})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
 	b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " repeats it."})
 	forgotten = b.remember(t, oxbow.NewMemory{UserID: user, Content: user + " was ill."})
@@ -71,7 +72,8 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 			select user_id, memory_type, id, $1 || ' s1' from oxbow.memories where user_id = $1`,
 		`insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')`,
 		`insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at)
-		 select user_id, 'key', memory_type, id, $1 || ' likes noodles', 's', now() from oxbow.memories where user_id = $1
+		 select user_id, 'key', memory_type, id, $1 || ' likes noodles', 's', now() from oxbow.memories
+		 where user_id = $1
 		 and content like '%rice%'`,
 		`insert into oxbow.extractions (user_id, number) values ($1, 3)`,
 		`insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('Boats'))`,
@@ -88,7 +90,8 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at)
 			values ($1, md5($1)::uuid, $1, 3, now(), now())`,
 		`update oxbow.river_job
-			set state = 'discarded', finalized_at = now(), errors = array[jsonb_build_object('error', 'failed for ' || $1::text)]
+			set state = 'discarded', finalized_at = now(),
+			errors = array[jsonb_build_object('error', 'failed for ' || $1::text)]
 		  where args ->> 'user_id' = $1 and finalized_at is not null`,
 	} {
 		_, err := b.pool.Exec(ctx, sql, user)
@@ -106,7 +109,8 @@ func TestEraseUser(t *testing.T) {
 	_, err := b.pool.Exec(t.Context(), `
 		insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories;
 		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
-		select user_id, memory_type, id, importance, created_at from oxbow.memories where memory_type in ('fact', 'episodic')
+		select user_id, memory_type, id, importance, created_at from oxbow.memories
+		where memory_type in ('fact', 'episodic')
 			on conflict do nothing;
 		insert into oxbow.activity (user_id, memory_id) select user_id, id from `+
 		`oxbow.memories`) // an idle worker folds the earlier ones
@@ -135,7 +139,8 @@ func TestEraseUser(t *testing.T) {
 	require.Positive(t, counts["river_job"])
 	for table, text := range b.dump(t) {
 		require.NotContains(t, strings.ToLower(text), "zebedee", table)
-		require.Equal(t, strings.Count(before[table], "Quentin"), strings.Count(text, "Quentin"), "%s of another user", table)
+		require.Equal(t, strings.Count(before[table], "Quentin"), strings.Count(text, "Quentin"), "%s of another user",
+			table)
 	}
 	for table, text := range before {
 		require.Equal(t, strings.Contains(text, "Zebedee"), counts[table] > 0, "%s: %d", table, counts[table])
@@ -227,7 +232,8 @@ func TestEraseMemoryFromJobs(t *testing.T) {
 	for i, left := range []int{2, 1} {
 		_, err = b.client.EraseMemory(t.Context(), "ann", ids[i])
 		require.NoError(t, err)
-		require.Equal(t, left, b.count(t, `select cardinality(string_to_array(args ->> 'ids', ',')) from oxbow.river_job`))
+		require.Equal(t, left, b.count(t, `select cardinality(string_to_array(args ->> 'ids', ','))
+			from oxbow.river_job`))
 		require.Equal(t, 0, b.count(t, `select count(*) from oxbow.river_job where strpos(args::text, $1) > 0`,
 			ids[i].String()))
 	}
@@ -243,7 +249,8 @@ func (b *bundle) requireRightStatistics(t *testing.T) {
 	t.Helper()
 	require.Equal(t, 0, b.count(t, `
 		select count(*) from oxbow.memory_term_stats s full join
-		  (select user_id, memory_type, count(*) as documents, sum(len) as terms from oxbow.memory_terms group by 1, 2) t
+		  (select user_id, memory_type, count(*) as documents, sum(len) as terms from oxbow.memory_terms
+		  group by 1, 2) t
 		  using (user_id, memory_type)
 		where (coalesce(s.documents, 0), coalesce(s.terms, 0)) is distinct
 		from (coalesce(t.documents, 0), coalesce(t.terms, 0))`))
@@ -281,7 +288,8 @@ func TestEraseWhileEmbedding(t *testing.T) {
 	for table, text := range b.dump(t) {
 		require.Equal(t, strings.Count(text, `"user_id": "user`), strings.Count(text, `"user_id": "`+last+`"`), table)
 	}
-	require.Equal(t, 150, b.count(t, `select count(*) from oxbow.memories_fact where user_id = $1 and expired_at is null`,
+	require.Equal(t, 150, b.count(t, `select count(*) from oxbow.memories_fact where user_id = $1
+		and expired_at is null`,
 		last))
 	b.requireRightStatistics(t)
 }

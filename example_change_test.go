@@ -55,7 +55,8 @@ func ExampleClient_History() {
 	if err != nil {
 		panic(err)
 	}
-	newer, err := client.Supersede(ctx, "historic", id, oxbow.Replacement{Content: "Ann has two cats.", Reason: "adopted"})
+	newer, err := client.Supersede(ctx, "historic", id, oxbow.Replacement{Content: "Ann has two cats.",
+		Reason: "adopted"})
 	if err != nil {
 		panic(err)
 	}

@@ -19,7 +19,8 @@ func ExampleClient_Timeline() {
 	defer client.Close(ctx)
 
 	day := func(year int) time.Time { return time.Date(year, 5, 1, 0, 0, 0, 0, time.UTC) }
-	id, err := client.Remember(ctx, oxbow.NewMemory{UserID: "moving", Content: "Ann lives in Berlin.", ValidAt: day(2020)})
+	id, err := client.Remember(ctx, oxbow.NewMemory{UserID: "moving", Content: "Ann lives in Berlin.",
+		ValidAt: day(2020)})
 	if err != nil {
 		panic(err)
 	}

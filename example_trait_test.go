@@ -49,7 +49,8 @@ func ExampleClient_Traits() {
 	}
 	for _, t := range traits {
 		fmt.Printf("%s Subtype %s, stage %s, confidence %.2f.\n", t.Content, t.Subtype, t.Stage, t.Confidence)
-		fmt.Printf("Without further evidence it becomes a %s on %s.\n", t.NextStage, t.NextTransition.Format(time.DateOnly))
+		fmt.Printf("Without further evidence it becomes a %s on %s.\n", t.NextStage,
+			t.NextTransition.Format(time.DateOnly))
 	}
 
 	// Output:

@@ -26,12 +26,15 @@ func TestExportEraseImport(t *testing.T) {
 		with odd as (
 		  insert into oxbow.memories (user_id, memory_type, content, trait_subtype, trait_stage, trait_confidence,
 		  	trait_confidence_at, trait_context,
-		    trait_reinforcement_count, trait_contradiction_count, trait_first_observed, trait_derived_from, trait_contexts,
+		    trait_reinforcement_count, trait_contradiction_count, trait_first_observed, trait_derived_from,
+		    trait_contexts,
 		    trait_review_due_at, strength,
 		    access_count, last_accessed_at, valid_at)
-		    values ('Zebedee', 'trait', 'Zebedee is patient.', 'behavior', 'established', 0.7000000000000001, now(), 'work',
+		    values ('Zebedee', 'trait', 'Zebedee is patient.', 'behavior', 'established', 0.7000000000000001,
+		    now(), 'work',
 		    3, 1,
-		    '1890-01-01', 'x', '{"work": {"tendency": "Zebedee is \"slow\".", "confidence": 1e-7}}', now(), 1.0 / 3, 7, now(),
+		    '1890-01-01', 'x', '{"work": {"tendency": "Zebedee is \"slow\".", "confidence": 1e-7}}', now(), 1.0 / 3, 7,
+		    now(),
 		    '0001-01-01 00:00:01+00')
 		  returning id)
 		select id from odd;
@@ -42,7 +45,8 @@ func TestExportEraseImport(t *testing.T) {
 	require.NoError(t, err)
 	b.work(t)
 	ask := func() []oxbow.Result {
-		found, err := b.client.Recall(ctx, oxbow.Query{UserID: "Zebedee", Text: "Where does Zebedee live, what does he eat?",
+		found, err := b.client.Recall(ctx, oxbow.Query{UserID: "Zebedee",
+			Text:  "Where does Zebedee live, what does he eat?",
 			Limit: 100})
 		require.NoError(t, err)
 		for i := range found.Memories { // the age differs by some milliseconds
@@ -79,7 +83,8 @@ func TestExportEraseImport(t *testing.T) {
 	after := b.dump(t)
 	for _, table := range []string{"memories", "users", "sessions", "messages", "memory_history", "memory_links",
 		"memory_sources", "reflection_cycles",
-		"trait_evidence", "trait_events", "trait_clues", "trait_refusals", "llm_calls", "document_files", "document_chunks"} {
+		"trait_evidence", "trait_events", "trait_clues", "trait_refusals", "llm_calls", "document_files",
+		"document_chunks"} {
 		require.Equal(t, before[table], after[table], table)
 	}
 	checked, err := consistency.Check(ctx, b.pool, consistency.Options{UserID: "Zebedee"})

@@ -17,7 +17,8 @@ func TestImportsAreFew(t *testing.T) {
 	packages := strings.Fields(string(out))
 	require.LessOrEqual(t, len(packages), 230)
 	for _, p := range packages {
-		for _, heavy := range []string{"net/http", "github.com/tmc/", "github.com/tink-crypto/", "github.com/riverqueue/"} {
+		for _, heavy := range []string{"net/http", "github.com/tmc/", "github.com/tink-crypto/",
+			"github.com/riverqueue/"} {
 			require.False(t, p == heavy || strings.HasPrefix(p, heavy) && strings.HasSuffix(heavy, "/"), p)
 		}
 	}

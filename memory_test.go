@@ -22,8 +22,9 @@ func TestRememberAndGet(t *testing.T) {
 	given := oxbow.NewMemory{
 		UserID: "ann", Content: "安在乐团里拉大提琴 'quoted' \\ \n \U0001f3bb", Type: oxbow.TypeEpisodic, ID: uuid.New(),
 		ExternalID: "D1:3",
-		ValidAt:    at, InvalidAt: at.Add(time.Hour), SessionID: "s1", Seq: new(int64(7)), Speaker: "Ann", AgentID: "coach",
-		Source: "chat", Category: "music", Importance: new(0.0), Metadata: map[string]any{"tags": []any{"a", nil},
+		ValidAt:    at, InvalidAt: at.Add(time.Hour), SessionID: "s1", Seq: new(int64(7)), Speaker: "Ann",
+		AgentID: "coach",
+		Source:  "chat", Category: "music", Importance: new(0.0), Metadata: map[string]any{"tags": []any{"a", nil},
 			"deep": map[string]any{"n": 0.1}},
 	}
 	id, err := b.client.Remember(t.Context(), given)
@@ -37,9 +38,11 @@ func TestRememberAndGet(t *testing.T) {
 	require.True(t, m.ValidAt.Equal(at) && m.InvalidAt.Equal(at.Add(time.Hour)))
 	m.ValidAt, m.InvalidAt = given.ValidAt, given.InvalidAt
 	require.Equal(t, oxbow.Memory{
-		UserID: "ann", Type: oxbow.TypeEpisodic, ID: id, Content: given.Content, ValidAt: at, InvalidAt: at.Add(time.Hour),
+		UserID: "ann", Type: oxbow.TypeEpisodic, ID: id, Content: given.Content, ValidAt: at,
+		InvalidAt: at.Add(time.Hour),
 		Version:   1,
-		SessionID: "s1", Seq: 7, Speaker: "Ann", AgentID: "coach", ExternalID: "D1:3", Source: "chat", Category: "music",
+		SessionID: "s1", Seq: 7, Speaker: "Ann", AgentID: "coach", ExternalID: "D1:3", Source: "chat",
+		Category:   "music",
 		Importance: 0, Strength: 1, MentionCount: 1, Metadata: given.Metadata.(map[string]any),
 	}, m)
 
@@ -68,7 +71,8 @@ func TestRememberAgainUnderExternalID(t *testing.T) {
 	b := setup(t)
 	first := b.remember(t, oxbow.NewMemory{ExternalID: "x"})
 	require.Equal(t, first, b.remember(t, oxbow.NewMemory{ExternalID: "x", Content: "Something else."}))
-	require.NotEqual(t, first, b.remember(t, oxbow.NewMemory{ExternalID: "x", Type: oxbow.TypeEpisodic}), "another type")
+	require.NotEqual(t, first, b.remember(t, oxbow.NewMemory{ExternalID: "x", Type: oxbow.TypeEpisodic}),
+		"another type")
 	require.NotEqual(t, first, b.remember(t, oxbow.NewMemory{ExternalID: "x", UserID: "bob"}), "another user")
 
 	ids, err := b.client.RememberMany(t.Context(), []oxbow.NewMemory{
@@ -96,7 +100,8 @@ func TestRememberManyKeepsOrderAndIsWhole(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, ids, n)
 	require.Equal(t, 0, b.count(t, `
-		select count(*) from (select seq, lag(seq) over (partition by user_id order by substr(content, 7)::int) as before
+		select count(*) from (select seq, lag(seq) over (partition by user_id
+		order by substr(content, 7)::int) as before
 			from oxbow.memories) m
 		where seq <= before`))
 	m, err := b.client.Get(t.Context(), "user 2", ids[5])
@@ -151,29 +156,37 @@ func TestInvalidMemories(t *testing.T) {
 		{"invalid UTF-8", oxbow.NewMemory{UserID: "ann", Content: "a\xffb"}, "content", `"a\xffb"`},
 		{"unknown type", oxbow.NewMemory{UserID: "ann", Content: "x", Type: "general"}, "memory_type", `"general"`},
 		{"trait", oxbow.NewMemory{UserID: "ann", Content: "x", Type: oxbow.TypeTrait}, "memory_type", `"trait"`},
-		{"importance above 1", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(1.01)}, "importance", "1.01"},
-		{"importance below 0", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(-0.1)}, "importance", "-0.1"},
-		{"importance NaN", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(math.NaN())}, "importance", "NaN"},
+		{"importance above 1", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(1.01)}, "importance",
+			"1.01"},
+		{"importance below 0", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(-0.1)}, "importance",
+			"-0.1"},
+		{"importance NaN", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(math.NaN())}, "importance",
+			"NaN"},
 		{"metadata array", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: []int{1}}, "metadata", "[1]"},
 		{"metadata string", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(`"a"`)}, "metadata",
 			`\"a\"`},
-		{"metadata broken", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(`{"a":`)}, "metadata", ""},
+		{"metadata broken", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(`{"a":`)},
+			"metadata", ""},
 		{"metadata no JSON", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: map[string]any{"f": math.Inf(1)}},
 			"metadata", "Inf"},
 		{"NUL in metadata", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: map[string]any{"a": []any{"b\x00"}}},
 			"metadata", `u0000`},
 		{"NUL in metadata's key", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: map[string]any{"a\x00": 1}},
 			"metadata", `u0000`},
-		{"huge number", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(`{"n":1e999999}`)}, "metadata",
+		{"huge number", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(`{"n":1e999999}`)},
+			"metadata",
 			"1e999999"},
 		{"deep metadata", oxbow.NewMemory{UserID: "ann", Content: "x", Metadata: json.RawMessage(strings.Repeat(`{"a":`,
 			300) + "1" + strings.Repeat("}", 300))}, "metadata", "bytes"},
-		{"ends before it begins", oxbow.NewMemory{UserID: "ann", Content: "x", ValidAt: at, InvalidAt: at.Add(-time.Second)},
+		{"ends before it begins", oxbow.NewMemory{UserID: "ann", Content: "x", ValidAt: at,
+			InvalidAt: at.Add(-time.Second)},
 			"invalid_at", "2025-01-02T03:04:04Z"},
-		{"year 10000", oxbow.NewMemory{UserID: "ann", Content: "x", ValidAt: at.AddDate(8000, 0, 0)}, "valid_at", "10025"},
+		{"year 10000", oxbow.NewMemory{UserID: "ann", Content: "x", ValidAt: at.AddDate(8000, 0, 0)}, "valid_at",
+			"10025"},
 		{"long external id", oxbow.NewMemory{UserID: "ann", Content: "x", ExternalID: strings.Repeat("e", 1025)},
 			"external_id", "eee"},
-		{"long session", oxbow.NewMemory{UserID: "ann", Content: "x", SessionID: strings.Repeat("s", 1025)}, "session_id",
+		{"long session", oxbow.NewMemory{UserID: "ann", Content: "x", SessionID: strings.Repeat("s", 1025)},
+			"session_id",
 			"sss"},
 		{"NUL in speaker", oxbow.NewMemory{UserID: "ann", Content: "x", Speaker: "\x00"}, "speaker", `"\x00"`},
 	} {
@@ -187,7 +200,8 @@ func TestInvalidMemories(t *testing.T) {
 			require.ErrorContains(t, err, test.field+" must ")
 			require.Less(t, len(err.Error()), 300)
 
-			_, err = b.client.RememberMany(t.Context(), []oxbow.NewMemory{{UserID: "ann", Content: "good"}, test.memory})
+			_, err = b.client.RememberMany(t.Context(), []oxbow.NewMemory{{UserID: "ann", Content: "good"},
+				test.memory})
 			require.ErrorContains(t, err, "memory 1: "+test.field+" must ")
 		})
 	}

@@ -171,7 +171,8 @@ func TestSecretMessageRefused(t *testing.T) {
 			"or longer than 1 MiB"},
 	} {
 		c.message.UserID, c.message.SessionID = "ann", "s"
-		_, err := c.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "ann", SessionID: "s", Content: "hello"}, c.message})
+		_, err := c.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "ann", SessionID: "s", Content: "hello"},
+			c.message})
 		bad := new(oxbow.InvalidError)
 		require.ErrorAs(t, err, &bad, name)
 		require.Equal(t, 1, bad.Index, name)
@@ -184,10 +185,12 @@ func TestSecretMessageRefused(t *testing.T) {
 	ids, err := b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "ann", SessionID: "s", Content: "one",
 		Sensitivity: 3}})
 	require.NoError(t, err)
-	memory, err := b.client.Remember(ctx, oxbow.NewMemory{UserID: "ann", ID: uuid.New(), Content: "other", Sensitivity: 3})
+	memory, err := b.client.Remember(ctx, oxbow.NewMemory{UserID: "ann", ID: uuid.New(), Content: "other",
+		Sensitivity: 3})
 	require.NoError(t, err)
 	_, err = b.pool.Exec(ctx,
-		`update oxbow.messages g set sealed = m.sealed from oxbow.memories m where g.id = $1 and m.id = $2`, ids[0], memory)
+		`update oxbow.messages g set sealed = m.sealed from oxbow.memories m where g.id = $1 and m.id = $2`, ids[0],
+		memory)
 	require.NoError(t, err)
 	_, err = b.client.Messages(ctx, "ann", "s")
 	require.ErrorIs(t, err, oxbow.ErrSealed)

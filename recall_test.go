@@ -58,7 +58,8 @@ func TestRecall(t *testing.T) {
 	} {
 		require.Equal(t, only, recall(t, b.client, q), name)
 	}
-	require.Len(t, recall(t, b.client, oxbow.Query{Text: "cello", Types: []oxbow.MemoryType{}, Contexts: []string{}}), 3,
+	require.Len(t, recall(t, b.client, oxbow.Query{Text: "cello", Types: []oxbow.MemoryType{}, Contexts: []string{}}),
+		3,
 		"empty lists ask for nothing")
 	require.Empty(t, recall(t, b.client, oxbow.Query{Text: "cello", UserID: "nobody"}))
 	require.Empty(t, recall(t, b.client, oxbow.Query{Text: "cello", BelievedAsOf: at}), "nothing was known then")
@@ -81,7 +82,8 @@ func TestInvalidQueries(t *testing.T) {
 		{"text", `"a\x00"`, oxbow.Query{UserID: "ann", Text: "a\x00"}},
 		{"limit", `-1`, oxbow.Query{UserID: "ann", Text: "x", Limit: -1}},
 		{"limit", `1001`, oxbow.Query{UserID: "ann", Text: "x", Limit: 1001}},
-		{"types", `"general"`, oxbow.Query{UserID: "ann", Text: "x", Types: []oxbow.MemoryType{oxbow.TypeFact, "general"}}},
+		{"types", `"general"`, oxbow.Query{UserID: "ann", Text: "x",
+			Types: []oxbow.MemoryType{oxbow.TypeFact, "general"}}},
 		{"metadata", "[1]", oxbow.Query{UserID: "ann", Text: "x", Metadata: []int{1}}},
 		{"embedding", "NaN at 1", oxbow.Query{UserID: "ann", Embedding: []float32{0, float32(math.NaN())}}},
 		{"embedding", "3 dimensions", oxbow.Query{UserID: "ann", Embedding: []float32{1, 0, 0}}},
@@ -179,7 +181,8 @@ func TestUsesAreReported(t *testing.T) {
 	require.NoError(t, app.Close(t.Context()), "twice")
 	require.Equal(t, 2, b.count(t,
 		`select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1 and not used`, id))
-	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1 and used`,
+	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1
+		and used`,
 		id))
 	app.Used("ann", id) // ignored after Close
 

@@ -67,7 +67,8 @@ func TestSecretMemory(t *testing.T) {
 			require.Equal(t, "Ann's boat is blue.", found, query)
 		}
 	}
-	require.Equal(t, []string{"Ann's boat is blue."}, recall(t, b.client, oxbow.Query{Text: "boat"}), "and no neighbours")
+	require.Equal(t, []string{"Ann's boat is blue."}, recall(t, b.client, oxbow.Query{Text: "boat"}),
+		"and no neighbours")
 	for _, table := range []string{"memory_vectors", "memory_terms", "reflection_inbox"} {
 		require.Equal(t, 1, b.count(t, "select count(*) from oxbow."+table), table)
 	}

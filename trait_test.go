@@ -69,7 +69,8 @@ func TestTraits(t *testing.T) {
 	require.True(t, got.LastReinforced.Equal(traittest.Day(2, 9)))
 	require.True(t, got.FirstObserved.Equal(traittest.Day(1, 3)))
 	require.Equal(t, []any{id, "behavior", "emerging", "emerging", "candidate", "personal", 3, 1, 1, 1},
-		[]any{got.ID, got.Subtype, got.Stage, got.StoredStage, got.NextStage, got.Context, got.Supporting, got.Contradicting,
+		[]any{got.ID, got.Subtype, got.Stage, got.StoredStage, got.NextStage, got.Context, got.Supporting,
+			got.Contradicting,
 			got.ReinforcementCount, got.ContradictionCount})
 
 	april.IncludeHidden = true
@@ -109,7 +110,8 @@ func TestTraitsAsOf(t *testing.T) {
 	require.Equal(t, []any{newer, "Ann gets up early.", "emerging", 2, 0},
 		[]any{february.ID, february.Content, february.Stage, february.Supporting, february.Contradicting})
 	require.True(t, february.LastReinforced.Equal(traittest.Day(1, 8)))
-	require.InDelta(t, traittest.Policies.Decay(0.4, lifecycle.Behavior, 0, 22*24*time.Hour), february.Confidence, 1e-12)
+	require.InDelta(t, traittest.Policies.Decay(0.4, lifecycle.Behavior, 0, 22*24*time.Hour), february.Confidence,
+		1e-12)
 	march := held(traittest.Day(3, 15))[0]
 	require.Equal(t, []int{3, 1, 1, 1}, []int{march.Supporting, march.Contradicting, march.ReinforcementCount,
 		march.ContradictionCount})
@@ -158,7 +160,8 @@ func TestTrait(t *testing.T) {
 	}
 	second := got.Events[1]
 	require.InDelta(t, second.Before+(1-second.Before)*0.2, second.Confidence, 1e-12)
-	require.Equal(t, []any{2, "reinforced", "emerging", 0.2, 0.0, 1, trait.Events[1].Cycle, "reflection", "she said so"},
+	require.Equal(t, []any{2, "reinforced", "emerging", 0.2, 0.0, 1, trait.Events[1].Cycle, "reflection",
+		"she said so"},
 		[]any{second.Seq, second.Event, second.Stage, second.Factor, second.Sets, second.Memories, second.CycleID,
 			second.Actor, second.Reason})
 	require.InDelta(t, got.Events[2].Before*0.8, got.Events[2].Confidence, 1e-12)
@@ -172,7 +175,8 @@ func TestTrait(t *testing.T) {
 		got.Evidence[3].Direction, got.Evidence[3].Session})
 
 	require.NoError(t, b.client.Forget(ctx, "ann", said.MemoryID, ""))
-	newer, err := b.client.EditTrait(ctx, "ann", id, oxbow.TraitEdit{Content: "Ann is a morning person.", Context: "work"})
+	newer, err := b.client.EditTrait(ctx, "ann", id, oxbow.TraitEdit{Content: "Ann is a morning person.",
+		Context: "work"})
 	require.NoError(t, err)
 	got, err = b.client.Trait(ctx, "ann", newer)
 	require.NoError(t, err)
@@ -186,7 +190,10 @@ func TestTrait(t *testing.T) {
 
 	for wanted, id := range map[error]uuid.UUID{
 		oxbow.ErrNotFound: uuid.New(), oxbow.ErrSuperseded: id, oxbow.ErrNotTrait: said.MemoryID,
-		oxbow.ErrForgotten: func() uuid.UUID { require.NoError(t, b.client.Forget(ctx, "ann", child, "")); return child }(),
+		oxbow.ErrForgotten: func() uuid.UUID {
+			require.NoError(t, b.client.Forget(ctx, "ann", child, ""))
+			return child
+		}(),
 	} {
 		_, err := b.client.Trait(ctx, "ann", id)
 		require.ErrorIs(t, err, wanted)

@@ -61,7 +61,8 @@ func TestWorkingMemoryEvictsTheLeastRehearsed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.leaves, left.Key)
 	}
-	require.Equal(t, []string{"item 0", "item 1", "item 5", "item 6", "item 7", "item 8", "item 9"}, contents(w.Items()))
+	require.Equal(t, []string{"item 0", "item 1", "item 5", "item 6", "item 7", "item 8", "item 9"},
+		contents(w.Items()))
 	for _, key := range []string{"5", "6", "7", "8", "9", "9"} {
 		w.Rehearse(key)
 	}
@@ -149,7 +150,8 @@ func TestWorkingMemoryReplacesInPlace(t *testing.T) {
 	t.Parallel()
 	w := newWorking(t, "s", oxbow.WorkingItem{Key: "city", Content: "Ann lives in Lisbon", Importance: new(0.9)},
 		oxbow.WorkingItem{Content: "other"})
-	left, err := w.Add(oxbow.WorkingItem{Key: "city", Content: "Ann lives in Porto", Importance: new(0.3), Rehearsals: 40})
+	left, err := w.Add(oxbow.WorkingItem{Key: "city", Content: "Ann lives in Porto", Importance: new(0.3),
+		Rehearsals: 40})
 	require.NoError(t, err)
 	require.Nil(t, left)
 	items := w.Items()
@@ -262,7 +264,8 @@ func TestWorkingMemoryIsSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Zero(t, b.count(t, `select count(*) - count(distinct content) from oxbow.memories`), "each was written once")
+	require.Zero(t, b.count(t, `select count(*) - count(distinct content) from oxbow.memories`),
+		"each was written once")
 }
 
 func TestCommitWorkingMemory(t *testing.T) {

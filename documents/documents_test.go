@@ -152,7 +152,8 @@ func TestIngestRemovesErasedChunksFromJobs(t *testing.T) {
 	require.Equal(t, 2, b.count(t,
 		`select cardinality(string_to_array(args ->> 'ids', ',')) from oxbow.river_job where kind = 'embed'
 			order by id limit 1`))
-	require.Zero(t, b.count(t, `select count(*) from oxbow.river_job where strpos(args::text, $1) > 0`, old[1].String()))
+	require.Zero(t, b.count(t, `select count(*) from oxbow.river_job where strpos(args::text, $1) > 0`,
+		old[1].String()))
 	b.ingest(t, "boats.md", "All is new.")
 	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.river_job where kind = 'embed'`))
 	b.work(t)
@@ -167,8 +168,9 @@ func TestIngestAtOnce(t *testing.T) {
 	for i := range reports {
 		waiting.Go(func() {
 			content := guide + strings.Repeat("\nMore.", i%2)
-			reports[i], errs[i] = documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: "boats.md",
-				Content: strings.NewReader(content)})
+			reports[i], errs[i] = documents.Ingest(t.Context(), b.client,
+				documents.NewFile{UserID: "ann", Path: "boats.md",
+					Content: strings.NewReader(content)})
 		})
 	}
 	waiting.Wait()
@@ -189,12 +191,14 @@ func TestIngestOfUnreadableFiles(t *testing.T) {
 	b.ingest(t, "a.md", guide)
 	before := b.dump(t)
 	for says, f := range map[string]documents.NewFile{
-		"a.md: the file is empty":                  {Path: "a.md", Content: strings.NewReader("")},
-		"a.md: the file is not encoded as UTF-8":   {Path: "a.md", Content: strings.NewReader("Caf\xe9")},
-		"a.md: the file is binary":                 {Path: "a.md", Content: bytes.NewReader(make([]byte, 100))},
-		"a.pdf: the file is not a PDF":             {Path: "a.pdf", Content: strings.NewReader("x")},
-		"a: the file cannot be read as image/png":  {Path: "a", MediaType: "image/png", Content: strings.NewReader("x")},
-		"a.md: it cannot be read: the disk is":     {Path: "a.md", Content: iotest.ErrReader(errors.New("the disk is full"))},
+		"a.md: the file is empty":                {Path: "a.md", Content: strings.NewReader("")},
+		"a.md: the file is not encoded as UTF-8": {Path: "a.md", Content: strings.NewReader("Caf\xe9")},
+		"a.md: the file is binary":               {Path: "a.md", Content: bytes.NewReader(make([]byte, 100))},
+		"a.pdf: the file is not a PDF":           {Path: "a.pdf", Content: strings.NewReader("x")},
+		"a: the file cannot be read as image/png": {Path: "a", MediaType: "image/png",
+			Content: strings.NewReader("x")},
+		"a.md: it cannot be read: the disk is": {Path: "a.md",
+			Content: iotest.ErrReader(errors.New("the disk is full"))},
 		"the file is larger than 64 MiB":           {Path: "a.md", Content: letters{}},
 		"path must have 1 to 1024 bytes":           {Content: strings.NewReader("x")},
 		"path must not contain a NUL":              {Path: "a\x00", Content: strings.NewReader("x")},

@@ -112,7 +112,8 @@ func (b *bundle) requireRightStatistics(t *testing.T) {
 	t.Helper()
 	require.Zero(t, b.count(t, `
 		select count(*) from oxbow.memory_term_stats s full join
-		  (select user_id, memory_type, count(*) as documents, sum(len) as terms from oxbow.memory_terms group by 1, 2) t
+		  (select user_id, memory_type, count(*) as documents, sum(len) as terms from oxbow.memory_terms
+		  group by 1, 2) t
 		  using (user_id, memory_type)
 		where (coalesce(s.documents, 0), coalesce(s.terms, 0)) is distinct
 		from (coalesce(t.documents, 0), coalesce(t.terms, 0))`))

@@ -38,7 +38,8 @@ func TestManyAtOnce(t *testing.T) {
 	for _, conn := range []*pgx.Conn{first, second} {
 		require.NoError(t, migrations.CheckSource(t.Context(), conn, real))
 		require.EqualValues(t, 1, value[int64](t, conn, `select count(*) from oxbow.schema_version`))
-		require.EqualValues(t, migrations.RiverVersion, value[int64](t, conn, `select count(*) from oxbow.river_migration`))
+		require.EqualValues(t, migrations.RiverVersion, value[int64](t, conn,
+			`select count(*) from oxbow.river_migration`))
 	}
 	require.Equal(t, objects(t, first), objects(t, second))
 	// The grants would keep the roles from being dropped.

@@ -116,7 +116,8 @@ func TestDownTo(t *testing.T) {
 	require.NoError(t, migrations.CheckSource(t.Context(), conn, b.src))
 
 	require.NoError(t, migrations.Down(t.Context(), b.dsn, 1, b.opts))
-	require.NotContains(t, list(t, conn, `select attname from pg_attribute where attrelid = 'oxbow.memories'::regclass`),
+	require.NotContains(t, list(t, conn, `select attname from pg_attribute
+		where attrelid = 'oxbow.memories'::regclass`),
 		"note")
 	require.ErrorIs(t, migrations.CheckSource(t.Context(), conn, b.src), migrations.ErrBehind)
 	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))

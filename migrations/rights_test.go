@@ -71,7 +71,8 @@ func TestWithoutRightToRoles(t *testing.T) {
 	// A member of the group may run Check, and migrate added no members to any role.
 	exec(t, admin, "set role "+b.src.Roles[0])
 	require.NoError(t, migrations.CheckSource(t.Context(), admin, b.src))
-	require.Empty(t, list(t, admin, `select member::regrole::text from pg_auth_members where member = any($1::regrole[])`,
+	require.Empty(t, list(t, admin, `select member::regrole::text from pg_auth_members
+		where member = any($1::regrole[])`,
 		b.src.Roles))
 }
 
@@ -91,7 +92,8 @@ func TestRightsLostInARestore(t *testing.T) {
 
 		require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
 		require.NoError(t, migrations.CheckSource(t.Context(), conn, b.src))
-		require.False(t, value[bool](t, conn, "select has_function_privilege('public', 'oxbow.near(halfvec)', 'execute')"))
+		require.False(t,
+			value[bool](t, conn, `select has_function_privilege('public', 'oxbow.near(halfvec)', 'execute')`))
 	}
 	require.Equal(t, []string{"10", "20", "10", "20", "10", "20"}, list(t, conn, "select name from oxbow.runs"))
 }

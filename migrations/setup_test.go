@@ -46,8 +46,9 @@ func setup(t *testing.T) *bundle {
 		code: fstest.MapFS{
 			"10_functions.sql": file("create or replace function oxbow.near(a halfvec) returns float8 language sql\n" +
 				"set search_path from current as $$ select a <-> a $$;\ninsert into oxbow.runs values ('10');"),
-			"20_views.sql": file("create or replace view oxbow.notes as select id, note, oxbow.near(v) from oxbow.memories;\n" +
-				"insert into oxbow.runs values ('20');"),
+			"20_views.sql": file(
+				"create or replace view oxbow.notes as select id, note, oxbow.near(v) from oxbow.memories;\n" +
+					"insert into oxbow.runs values ('20');"),
 		},
 		log: newLogged(),
 	}
@@ -125,7 +126,8 @@ func dropRoles(t *testing.T, dsn string, roles ...string) {
 	for _, role := range roles {
 		name := pgx.Identifier{role}.Sanitize()
 		var exists bool
-		require.NoError(t, conn.QueryRow(context.Background(), "select exists (select from pg_roles where rolname = $1)",
+		require.NoError(t, conn.QueryRow(context.Background(),
+			`select exists (select from pg_roles where rolname = $1)`,
 			role).Scan(&exists))
 		if exists {
 			_, err := conn.Exec(context.Background(), "drop owned by "+name+" cascade; drop role "+name)

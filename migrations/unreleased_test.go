@@ -20,7 +20,8 @@ const unreleased = `
 		default now(),
 		primary key (line, version));
 	insert into oxbow.river_migration select 'main', generate_series(1, 8);
-	create table oxbow.memories (user_id text not null, id uuid not null default gen_random_uuid(), content text not null);
+	create table oxbow.memories (user_id text not null, id uuid not null default gen_random_uuid(),
+	content text not null);
 	insert into oxbow.memories (user_id, content) values ('ann', 'A boat on the river.');
 	create table oxbow.schema_version (version int4 not null);
 	insert into oxbow.schema_version values (17)`

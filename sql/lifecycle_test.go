@@ -135,7 +135,8 @@ func TestLifecycleInTheDatabase(t *testing.T) {
 			select oxbow.trait_stage_of(confidence, rules[1]), oxbow.trait_rate(subtype, n, rules[1]),
 			       oxbow.trait_confidence_at(confidence, subtype, n, at, now, rules),
 			       oxbow.trait_stage_at(stage, confidence, subtype, n, at, window_end, now, rules),
-			       oxbow.trait_next_transition(stage, confidence, subtype, n, at, window_end, rules)`+eachState, s.args()...)
+			       oxbow.trait_next_transition(stage, confidence, subtype, n, at, window_end, rules)`+eachState,
+			s.args()...)
 		require.NoError(t, err)
 		i := 0
 		for ; rows.Next(); i++ {

@@ -71,7 +71,8 @@ func TestPlainMessagesAreNotSecret(t *testing.T) {
 	for _, c := range []struct{ says, sql string }{
 		{"sensitivity must be below 3 for plain text; the client seals secret text, so that the database never stores it " +
 			"in clear",
-			`insert into oxbow.messages (user_id, session_id, content, sensitivity) values ($1, 's', '密码 swordfish', 3)`},
+			`insert into oxbow.messages (user_id, session_id, content, sensitivity)
+				values ($1, 's', '密码 swordfish', 3)`},
 		{"sensitivity must be below 3 for plain text; the client seals secret text",
 			`update oxbow.messages set sensitivity = 3 where user_id = $1 and sensitivity = 2`},
 		{"sensitivity must be 0, 1, 2 or 3",

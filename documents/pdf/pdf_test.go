@@ -132,18 +132,21 @@ func TestPDFSpacesAreDistances(t *testing.T) {
 func TestPDFFonts(t *testing.T) {
 	t.Parallel()
 	composite := func(first int) string {
-		return fmt.Sprintf("<< /Font << /F1 << /Type /Font /Subtype /Type0 /Encoding /Identity-H /ToUnicode %d 0 R >> >> >>",
+		return fmt.Sprintf(
+			"<< /Font << /F1 << /Type /Font /Subtype /Type0 /Encoding /Identity-H /ToUnicode %d 0 R >> >> >>",
 			first+2)
 	}
 	table := func(body string) string {
-		return stream("/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n1 begincodespacerange <0000> <FFFF> "+
-			"endcodespacerange\n"+
-			body+"\nendcmap end end", "")
+		return stream(
+			"/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n1 begincodespacerange <0000> <FFFF> "+
+				"endcodespacerange\n"+
+				body+"\nendcmap end end", "")
 	}
 	chunks := mustRead(t, pdfOf(
 		pdfPage{text: "BT /F1 10 Tf 100 700 Td <00010002> Tj 0 -12 Td <0003> Tj ET", resources: composite(10),
-			objects: []string{table("2 beginbfchar <0001> <4F60> <0002> <597D> endbfchar 1 beginbfrange <0003> <0004> <3002> " +
-				"endbfrange")}},
+			objects: []string{table(
+				"2 beginbfchar <0001> <4F60> <0002> <597D> endbfchar 1 beginbfrange <0003> <0004> <3002> " +
+					"endbfrange")}},
 		pdfPage{text: "BT /F1 10 Tf <00010002> Tj ET", resources: composite(20),
 			objects: []string{table("1 beginbfrange <0001> <0002> [<5317> <4EAC>] endbfrange")}}))
 	require.Equal(t, []document.Chunk{{Text: "你好。", Page: 1}, {Text: "北京", Page: 2}}, chunks)
@@ -210,7 +213,8 @@ func moved(content []byte) []byte {
 func FuzzRead(f *testing.F) {
 	f.Add(string(pdfOf(pdfPage{text: "BT /F1 9 Tf (a) Tj ET"})))
 	f.Fuzz(func(t *testing.T, content string) {
-		chunks, err := document.Read(t.Context(), document.PDF, []byte(content), document.Splitting{Size: 100, Overlap: 50})
+		chunks, err := document.Read(t.Context(), document.PDF, []byte(content),
+			document.Splitting{Size: 100, Overlap: 50})
 		if err != nil {
 			return
 		}

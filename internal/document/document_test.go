@@ -47,8 +47,9 @@ func TestMediaType(t *testing.T) {
 		require.Equal(t, c.want, got, "%+v", c)
 	}
 	for given, says := range map[string]string{
-		"text/html; charset=gbk": "its encoding must be UTF-8", "application/zip": "expected text, Markdown, HTML or PDF",
-		";": "expected a media type",
+		"text/html; charset=gbk": "its encoding must be UTF-8",
+		"application/zip":        "expected text, Markdown, HTML or PDF",
+		";":                      "expected a media type",
 	} {
 		_, err := MediaType("a", given, []byte("x"))
 		require.ErrorContains(t, err, says)

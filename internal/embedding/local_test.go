@@ -100,8 +100,10 @@ func TestLocalOrdersBySimilarity(t *testing.T) {
 	t.Parallel()
 	l := NewLocal(0)
 	for _, c := range []struct{ name, query, near, far string }{
-		{"same words", "Where did Anna buy her bicycle?", "Anna bought the bicycle in Utrecht.", "Anna paid the rent on Monday."},
-		{"inflection", "painting lessons", "She took a lesson to learn how to paint.", "She took a train to learn the route."},
+		{"same words", "Where did Anna buy her bicycle?", "Anna bought the bicycle in Utrecht.",
+			"Anna paid the rent on Monday."},
+		{"inflection", "painting lessons", "She took a lesson to learn how to paint.",
+			"She took a train to learn the route."},
 		{"compound", "birthday", "A birthdayparty for twelve.", "A dinner for twelve."},
 		{"misspelt", "Fitzwilliam museum", "We saw the Fitzwiliam.", "We saw the aquarium."},
 		{"concept", "doctor", "Two hours at the hospital.", "Two hours at the airport."},
@@ -208,7 +210,8 @@ func FuzzLocal(f *testing.F) {
 
 func BenchmarkLocal(b *testing.B) {
 	for _, c := range []struct{ name, text string }{
-		{"English", "Ingrid: The tram was late again, so I walked along the canal and bought bread on the way. Shall we have lunch on Thursday?"},
+		{"English",
+			"Ingrid: The tram was late again, so I walked along the canal and bought bread on the way. Shall we have lunch on Thursday?"},
 		{"Chinese", "周末和家人去西湖边骑行，中午在楼外楼吃饭，下午回家整理照片，晚上给妈妈打电话商量下个月体检的事。"},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -57,9 +57,11 @@ func TestReasonerState(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	call := func(minutesAgo int, failure *string) {
-		_, err := tx.Exec(t.Context(), `insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency,
+		_, err := tx.Exec(t.Context(), `insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at,
+			latency,
 			error)
-			values ($1, 'reflect', 'm' || $2::integer, 1, date_trunc('minute', now()) - $2::integer * interval '1 minute', '1 s',
+			values ($1, 'reflect', 'm' || $2::integer, 1, date_trunc('minute',
+			now()) - $2::integer * interval '1 minute', '1 s',
 			  $3)`,
 			fmt.Sprintf("user of %s", t.Name()), minutesAgo, failure)
 		require.NoError(t, err)
@@ -71,7 +73,8 @@ func TestReasonerState(t *testing.T) {
 	}
 	minutes := func(n int) time.Time {
 		var at time.Time
-		require.NoError(t, tx.QueryRow(t.Context(), `select date_trunc('minute', now()) - $1::integer * interval '1 minute'`,
+		require.NoError(t, tx.QueryRow(t.Context(), `select date_trunc('minute',
+			now()) - $1::integer * interval '1 minute'`,
 			n).Scan(&at))
 		return at
 	}

@@ -12,7 +12,8 @@ import (
 
 func TestFactor(t *testing.T) {
 	t.Parallel()
-	for q, want := range map[lifecycle.Quality]float64{lifecycle.QualityA: 0.25, lifecycle.QualityB: 0.20, lifecycle.QualityC: 0.15, lifecycle.QualityD: 0.05, "": 0.05, "E": 0.05} {
+	for q, want := range map[lifecycle.Quality]float64{lifecycle.QualityA: 0.25, lifecycle.QualityB: 0.20,
+		lifecycle.QualityC: 0.15, lifecycle.QualityD: 0.05, "": 0.05, "E": 0.05} {
 		require.Equal(t, want, policies.Factor(q), q)
 	}
 }
@@ -46,13 +47,15 @@ func TestGrade(t *testing.T) {
 		require.Equal(t, c.want, seen.Grade(c.session, c.context, c.stated, c.inferred), c.name)
 	}
 	seen.Add("wednesday", "personal")
-	require.Equal(t, lifecycle.QualityC, seen.Grade("friday", "personal", false, false), "the second context is known now")
+	require.Equal(t, lifecycle.QualityC, seen.Grade("friday", "personal", false, false),
+		"the second context is known now")
 	require.Equal(t, lifecycle.QualityA, seen.Grade("friday", "social", false, false), "a third counts as well")
 
 	for _, vague := range []string{"", "general", "contextual"} {
 		seen = lifecycle.Seen{}
 		seen.Add("monday", vague)
-		require.Equal(t, lifecycle.QualityC, seen.Grade("tuesday", "work", false, false), "%q is no first context", vague)
+		require.Equal(t, lifecycle.QualityC, seen.Grade("tuesday", "work", false, false), "%q is no first context",
+			vague)
 	}
 }
 
@@ -69,7 +72,8 @@ func TestReinforcement(t *testing.T) {
 		{map[string]lifecycle.Quality{"1": lifecycle.QualityD}, 0.05},
 		{map[string]lifecycle.Quality{"1": "?"}, 0.05},
 		{map[string]lifecycle.Quality{"1": lifecycle.QualityC, "2": lifecycle.QualityC}, 1 - 0.85*0.85},
-		{map[string]lifecycle.Quality{"1": lifecycle.QualityA, "2": lifecycle.QualityB, "3": lifecycle.QualityC, "4": lifecycle.QualityD}, 1 - 0.75*0.80*0.85*0.95},
+		{map[string]lifecycle.Quality{"1": lifecycle.QualityA, "2": lifecycle.QualityB, "3": lifecycle.QualityC,
+			"4": lifecycle.QualityD}, 1 - 0.75*0.80*0.85*0.95},
 	} {
 		require.InDelta(t, c.want, policies.Reinforcement(c.sessions), 1e-15, "%v", c.sessions)
 	}
@@ -103,7 +107,8 @@ func TestReviewDue(t *testing.T) {
 	}{
 		{7, 3, 1, false}, // 0.3 is not above 0.3
 		{70, 30, 2, false}, {700_000, 300_000, 1, false}, {700_000, 300_001, 1, true},
-		{2, 1, 1, true}, {6, 3, 1, true}, {6, 3, 0, false}, {0, 1, 1, true}, {0, 0, 0, false}, {5, 0, 0, false}, {5, 2, 1, false},
+		{2, 1, 1, true}, {6, 3, 1, true}, {6, 3, 0, false}, {0, 1, 1, true}, {0, 0, 0, false}, {5, 0, 0, false}, {5, 2,
+			1, false},
 	} {
 		require.Equal(t, c.want, policies.ReviewDue(c.supporting, c.contradicting, c.fresh), "%+v", c)
 	}
@@ -167,21 +172,34 @@ func TestPromote(t *testing.T) {
 		sets    float64 // 0: rejected
 		context string
 	}{
-		{"two behaviors", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "work"), behavior(0.7, "work")}, 0.6, "work"},
-		{"two contexts", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "work"), behavior(0.7, "personal")}, 0.65, "general"},
-		{"three contexts, one bonus", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "work"), behavior(0.6, "personal"), behavior(0.7, "social")}, 0.65, "general"},
-		{"an unknown context is not a second one", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "work"), behavior(0.7, "general")}, 0.6, "general"},
-		{"contextual ones", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "contextual"), behavior(0.5, "contextual")}, 0.5, "general"},
-		{"two preferences", lifecycle.CoreTrait, []lifecycle.Member{preference(0.6, "work"), preference(0.8, "work")}, 0.7, "work"},
-		{"never above 1", lifecycle.CoreTrait, []lifecycle.Member{preference(0.999, "work"), preference(0.999, "social")}, 1 - margin, "general"},
+		{"two behaviors", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "work"), behavior(0.7, "work")}, 0.6,
+			"work"},
+		{"two contexts", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "work"), behavior(0.7, "personal")},
+			0.65, "general"},
+		{"three contexts, one bonus", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "work"),
+			behavior(0.6, "personal"), behavior(0.7, "social")}, 0.65, "general"},
+		{"an unknown context is not a second one", lifecycle.Preference,
+			[]lifecycle.Member{behavior(0.5, "work"), behavior(0.7, "general")}, 0.6, "general"},
+		{"contextual ones", lifecycle.Preference, []lifecycle.Member{behavior(0.5, "contextual"),
+			behavior(0.5, "contextual")}, 0.5, "general"},
+		{"two preferences", lifecycle.CoreTrait, []lifecycle.Member{preference(0.6, "work"), preference(0.8, "work")},
+			0.7, "work"},
+		{"never above 1", lifecycle.CoreTrait, []lifecycle.Member{preference(0.999, "work"),
+			preference(0.999, "social")}, 1 - margin, "general"},
 		{"one", lifecycle.Preference, []lifecycle.Member{behavior(0.9, "work")}, 0, ""},
 		{"none", lifecycle.Preference, nil, 0, ""},
-		{"a weak behavior", lifecycle.Preference, []lifecycle.Member{behavior(math.Nextafter(0.5, 0), "work"), behavior(0.9, "work")}, 0, ""},
-		{"a weak preference", lifecycle.CoreTrait, []lifecycle.Member{preference(0.9, "work"), preference(math.Nextafter(0.6, 0), "work")}, 0, ""},
-		{"no number", lifecycle.Preference, []lifecycle.Member{{lifecycle.Behavior, lifecycle.Established, math.NaN(), "work"}, behavior(0.9, "work")}, 0, ""},
-		{"another subtype", lifecycle.CoreTrait, []lifecycle.Member{behavior(0.9, "work"), behavior(0.9, "work")}, 0, ""},
-		{"mixed subtypes", lifecycle.CoreTrait, []lifecycle.Member{preference(0.9, "work"), behavior(0.9, "work")}, 0, ""},
-		{"a dissolved one", lifecycle.Preference, []lifecycle.Member{{lifecycle.Behavior, lifecycle.Dissolved, 0.9, "work"}, behavior(0.9, "work")}, 0, ""},
+		{"a weak behavior", lifecycle.Preference, []lifecycle.Member{behavior(math.Nextafter(0.5, 0), "work"),
+			behavior(0.9, "work")}, 0, ""},
+		{"a weak preference", lifecycle.CoreTrait, []lifecycle.Member{preference(0.9, "work"),
+			preference(math.Nextafter(0.6, 0), "work")}, 0, ""},
+		{"no number", lifecycle.Preference, []lifecycle.Member{{lifecycle.Behavior, lifecycle.Established, math.NaN(),
+			"work"}, behavior(0.9, "work")}, 0, ""},
+		{"another subtype", lifecycle.CoreTrait, []lifecycle.Member{behavior(0.9, "work"), behavior(0.9, "work")}, 0,
+			""},
+		{"mixed subtypes", lifecycle.CoreTrait, []lifecycle.Member{preference(0.9, "work"), behavior(0.9, "work")}, 0,
+			""},
+		{"a dissolved one", lifecycle.Preference, []lifecycle.Member{{lifecycle.Behavior, lifecycle.Dissolved, 0.9,
+			"work"}, behavior(0.9, "work")}, 0, ""},
 		{"to a behavior", lifecycle.Behavior, []lifecycle.Member{behavior(0.9, "work"), behavior(0.9, "work")}, 0, ""},
 	} {
 		e, context, ok := policies.Promote(start, c.to, c.members)

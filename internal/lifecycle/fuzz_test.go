@@ -41,7 +41,8 @@ func decode(data []byte) []lifecycle.Event {
 		}
 		e := lifecycle.Event{
 			Kind: kinds[int(data[0])%len(kinds)], At: now, Factor: number(binary.BigEndian.Uint16(data[3:5])),
-			Sets: number(binary.BigEndian.Uint16(data[5:7])), Count: int(data[7]), Subtype: subtypes[int(data[8])%len(subtypes)],
+			Sets: number(binary.BigEndian.Uint16(data[5:7])), Count: int(data[7]),
+			Subtype: subtypes[int(data[8])%len(subtypes)],
 		}
 		if e.Kind == lifecycle.Created && data[9]%2 == 0 {
 			e.Sets, e.WindowEnd = 0, now.Add(time.Duration(data[10])*24*time.Hour)
@@ -61,8 +62,10 @@ func FuzzReplay(f *testing.F) {
 		return []byte{kind, hi, lo, factor, 8, sets, 8, 1, 0, form, 30}
 	}
 	var life []byte // a trend that is promoted, reinforced, contradicted, forgotten and revived
-	for _, e := range [][]byte{event(0, 0, 0, 0, 0), event(1, 9, 38, 0, 3), event(1, 9, 38, 0, 3), event(3, 0, 0, 77, 1), event(1, 40, 64, 0, 3),
-		event(2, 90, 90, 0, 3), event(4, 0, 0, 60, 1), event(7, 300, 0, 0, 3), event(8, 400, 0, 0, 3), event(9, 50, 0, 51, 1), event(10, 3, 5, 0, 3)} {
+	for _, e := range [][]byte{event(0, 0, 0, 0, 0), event(1, 9, 38, 0, 3), event(1, 9, 38, 0, 3),
+		event(3, 0, 0, 77, 1), event(1, 40, 64, 0, 3),
+		event(2, 90, 90, 0, 3), event(4, 0, 0, 60, 1), event(7, 300, 0, 0, 3), event(8, 400, 0, 0, 3),
+		event(9, 50, 0, 51, 1), event(10, 3, 5, 0, 3)} {
 		life = append(life, e...)
 	}
 	f.Add(life)
@@ -83,7 +86,8 @@ func FuzzReplay(f *testing.F) {
 				continue
 			}
 			requireSound(t, s)
-			if next := policies.NextTransition(s); s.Stage != lifecycle.Trend && s.Stage != lifecycle.Dissolved && next.Year() < 9999 {
+			if next := policies.NextTransition(s); s.Stage != lifecycle.Trend && s.Stage != lifecycle.Dissolved &&
+				next.Year() < 9999 {
 				_, due := policies.Follow(s, next)
 				require.True(t, due)
 			}
@@ -96,7 +100,8 @@ func FuzzReplay(f *testing.F) {
 		// At the same time, reinforcements may come in any order, and so may contradictions.
 		for i := 1; i < len(events); i++ {
 			a, b := events[i-1], events[i]
-			if a.Kind == b.Kind && (a.Kind == lifecycle.Reinforced || a.Kind == lifecycle.Contradicted) && a.At.Equal(b.At) && !(a.Sets > 0) && !(b.Sets > 0) {
+			if a.Kind == b.Kind && (a.Kind == lifecycle.Reinforced || a.Kind == lifecycle.Contradicted) &&
+				a.At.Equal(b.At) && !(a.Sets > 0) && !(b.Sets > 0) {
 				events[i-1], events[i] = b, a
 			}
 		}

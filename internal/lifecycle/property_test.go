@@ -34,7 +34,9 @@ func random(t *testing.T) *rand.Rand {
 }
 
 var (
-	kinds     = []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Contradicted, lifecycle.Promoted, lifecycle.Revised, lifecycle.Split, lifecycle.Edited, lifecycle.Decayed, lifecycle.Dissolution, lifecycle.Revived, lifecycle.Used}
+	kinds = []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Contradicted, lifecycle.Promoted,
+		lifecycle.Revised, lifecycle.Split, lifecycle.Edited, lifecycle.Decayed, lifecycle.Dissolution,
+		lifecycle.Revived, lifecycle.Used}
 	subtypes  = []lifecycle.Subtype{lifecycle.Behavior, lifecycle.Preference, lifecycle.CoreTrait}
 	qualities = []lifecycle.Quality{lifecycle.QualityA, lifecycle.QualityB, lifecycle.QualityC, lifecycle.QualityD}
 )
@@ -46,15 +48,17 @@ func randomConfidence(r *rand.Rand) float64 {
 	if r.IntN(3) > 0 {
 		return clamp(r.Float64())
 	}
-	c := pick(r, []float64{policies.CoreAbove, policies.EstablishedMin, policies.CandidateMax, policies.DissolveBelow, 0.5, 0.40, 0.20, margin, 1 - margin})
+	c := pick(r, []float64{policies.CoreAbove, policies.EstablishedMin, policies.CandidateMax, policies.DissolveBelow,
+		0.5, 0.40, 0.20, margin, 1 - margin})
 	return clamp(math.Nextafter(c, float64(r.IntN(3)-1)+c)) // up, down or unchanged
 }
 
 // randomState returns a reachable state with a confidence.
 func randomState(r *rand.Rand) lifecycle.State {
 	c := randomConfidence(r)
-	s := lifecycle.State{Subtype: pick(r, subtypes), Confidence: c, Stage: policies.StageOf(c), Reinforcements: r.IntN(60),
-		At: start.Add(time.Duration(r.Int64N(int64(10000 * days))))}
+	s := lifecycle.State{Subtype: pick(r, subtypes), Confidence: c, Stage: policies.StageOf(c),
+		Reinforcements: r.IntN(60),
+		At:             start.Add(time.Duration(r.Int64N(int64(10000 * days))))}
 	return s
 }
 
@@ -63,7 +67,8 @@ func randomEvents(r *rand.Rand) []lifecycle.Event {
 	now := start
 	events := make([]lifecycle.Event, 1+r.IntN(30))
 	for i := range events {
-		e := lifecycle.Event{Kind: pick(r, kinds), At: now, Factor: r.Float64(), Count: r.IntN(5), Subtype: pick(r, subtypes)}
+		e := lifecycle.Event{Kind: pick(r, kinds), At: now, Factor: r.Float64(), Count: r.IntN(5),
+			Subtype: pick(r, subtypes)}
 		if i == 0 {
 			e.Kind = lifecycle.Created
 		}
@@ -173,12 +178,14 @@ func TestDecayComposes(t *testing.T) {
 		t1 := time.Duration(r.Int64N(int64(20_000 * days)))
 		t2 := time.Duration(r.Int64N(int64(20_000 * days)))
 		once := policies.Decay(s.Confidence, s.Subtype, s.Reinforcements, t1+t2)
-		twice := policies.Decay(policies.Decay(s.Confidence, s.Subtype, s.Reinforcements, t1), s.Subtype, s.Reinforcements, t2)
+		twice := policies.Decay(policies.Decay(s.Confidence, s.Subtype, s.Reinforcements, t1), s.Subtype,
+			s.Reinforcements, t2)
 		require.InEpsilon(t, once, twice, 1e-12)
 
 		noted := policies.Apply(s, lifecycle.Event{Kind: lifecycle.Decayed, At: s.At.Add(t1)})
 		if noted.Confidence > margin { // unless nothing is left
-			require.InEpsilon(t, policies.ConfidenceAt(s, s.At.Add(t1+t2)), policies.ConfidenceAt(noted, s.At.Add(t1+t2)), 1e-12)
+			require.InEpsilon(t, policies.ConfidenceAt(s, s.At.Add(t1+t2)),
+				policies.ConfidenceAt(noted, s.At.Add(t1+t2)), 1e-12)
 		}
 	}
 }
@@ -219,12 +226,16 @@ func TestCyclesCommute(t *testing.T) {
 		s := randomState(r)
 		now := s.At.Add(time.Duration(r.Int64N(int64(1000 * days))))
 		q, p := pick(r, qualities), pick(r, qualities)
-		first := lifecycle.Event{Kind: lifecycle.Reinforced, At: now, Factor: policies.Reinforcement(map[string]lifecycle.Quality{"1": q})}
-		second := lifecycle.Event{Kind: lifecycle.Reinforced, At: now, Factor: policies.Reinforcement(map[string]lifecycle.Quality{"2": p})}
-		there, back := policies.Apply(policies.Apply(s, first), second), policies.Apply(policies.Apply(s, second), first)
+		first := lifecycle.Event{Kind: lifecycle.Reinforced, At: now,
+			Factor: policies.Reinforcement(map[string]lifecycle.Quality{"1": q})}
+		second := lifecycle.Event{Kind: lifecycle.Reinforced, At: now,
+			Factor: policies.Reinforcement(map[string]lifecycle.Quality{"2": p})}
+		there, back := policies.Apply(policies.Apply(s, first), second),
+			policies.Apply(policies.Apply(s, second), first)
 		require.InDelta(t, there.Confidence, back.Confidence, 1e-15)
 		require.Equal(t, there.Reinforcements, back.Reinforcements)
-		both := policies.Apply(s, lifecycle.Event{Kind: lifecycle.Reinforced, At: now, Factor: policies.Reinforcement(map[string]lifecycle.Quality{"1": q, "2": p})})
+		both := policies.Apply(s, lifecycle.Event{Kind: lifecycle.Reinforced, At: now,
+			Factor: policies.Reinforcement(map[string]lifecycle.Quality{"1": q, "2": p})})
 		require.InDelta(t, both.Confidence, there.Confidence, 1e-15)
 	}
 }
@@ -240,7 +251,8 @@ func TestClockGoingBackwards(t *testing.T) {
 		if s.Confidence >= policies.DissolveBelow {
 			require.Equal(t, s.Stage, policies.StageAt(s, before))
 		}
-		for _, k := range []lifecycle.Kind{lifecycle.Decayed, lifecycle.Promoted, lifecycle.Revised, lifecycle.Split, lifecycle.Contradicted, lifecycle.Dissolution, lifecycle.Reinforced, lifecycle.Used} {
+		for _, k := range []lifecycle.Kind{lifecycle.Decayed, lifecycle.Promoted, lifecycle.Revised, lifecycle.Split,
+			lifecycle.Contradicted, lifecycle.Dissolution, lifecycle.Reinforced, lifecycle.Used} {
 			e := lifecycle.Event{Kind: k, At: before, Factor: r.Float64()}
 			got := policies.Apply(s, e)
 			require.Equal(t, s.At, got.At, k)
@@ -293,7 +305,8 @@ func TestTransitionsEnd(t *testing.T) {
 	for range rounds {
 		s := randomState(r)
 		if r.IntN(5) == 0 {
-			s = lifecycle.State{Subtype: lifecycle.Behavior, Stage: lifecycle.Trend, At: start, WindowEnd: start.Add(30 * days), Reinforcements: r.IntN(2)}
+			s = lifecycle.State{Subtype: lifecycle.Behavior, Stage: lifecycle.Trend, At: start,
+				WindowEnd: start.Add(30 * days), Reinforcements: r.IntN(2)}
 		}
 		visited := []lifecycle.Stage{s.Stage}
 		for next := policies.NextTransition(s); !next.IsZero(); next = policies.NextTransition(s) {

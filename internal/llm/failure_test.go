@@ -20,22 +20,27 @@ func TestRepair(t *testing.T) {
 		reply   llmtest.Reply
 		problem string
 	}{
-		"prose":            {llmtest.Prose(), "not a JSON object"},
-		"broken JSON":      {llmtest.BrokenJSON(), "does not fit the schema"},
-		"a list":           {llmtest.Say("[]"), "not a JSON object"},
-		"nothing of it":    {llmtest.Say("{}"), "is missing"},
-		"null lists":       {llmtest.Say(`{"patterns": null, "reinforcements": [], "contradictions": [], "clusters": []}`), `"patterns" is missing`},
-		"unknown member":   {llmtest.Say(strings.Replace(nothing, "{", `{"confidence": 1, `, 1)), "a member that the schema does not have"},
-		"a number in it":   {llmtest.Say(`{"patterns": [{"content": "likes tea", "confidence": 1}], "reinforcements": [], "contradictions": [], "clusters": []}`), "a member that the schema does not have"},
-		"a wrong type":     {llmtest.Say(strings.Replace(nothing, `"clusters":[]`, `"clusters":"none"`, 1)), `"clusters" must not be a JSON string`},
-		"two answers":      {llmtest.Say(nothing + nothing), "something follows"},
-		"prose after it":   {llmtest.Say(nothing + " Is that right?"), "something follows"},
-		"cut off":          {llmtest.Truncated(nothing), "cut off after 80 tokens"},
-		"filtered":         {llmtest.Filtered(), "content filter"},
-		"empty":            {llmtest.Say(" \n"), "empty"},
-		"a fence alone":    {llmtest.Fenced(""), "not a JSON object"},
-		"thoughts no end":  {llmtest.Say("<think>hm " + nothing), "not a JSON object"},
-		"a review instead": {llmtest.Say(llmtest.Verdict{Action: "keep"}.JSON()), "a member that the schema does not have"},
+		"prose":         {llmtest.Prose(), "not a JSON object"},
+		"broken JSON":   {llmtest.BrokenJSON(), "does not fit the schema"},
+		"a list":        {llmtest.Say("[]"), "not a JSON object"},
+		"nothing of it": {llmtest.Say("{}"), "is missing"},
+		"null lists": {llmtest.Say(
+			`{"patterns": null, "reinforcements": [], "contradictions": [], "clusters": []}`), `"patterns" is missing`},
+		"unknown member": {llmtest.Say(strings.Replace(nothing, "{", `{"confidence": 1, `, 1)),
+			"a member that the schema does not have"},
+		"a number in it": {llmtest.Say(
+			`{"patterns": [{"content": "likes tea", "confidence": 1}], "reinforcements": [], "contradictions": [], "clusters": []}`), "a member that the schema does not have"},
+		"a wrong type": {llmtest.Say(strings.Replace(nothing, `"clusters":[]`, `"clusters":"none"`, 1)),
+			`"clusters" must not be a JSON string`},
+		"two answers":     {llmtest.Say(nothing + nothing), "something follows"},
+		"prose after it":  {llmtest.Say(nothing + " Is that right?"), "something follows"},
+		"cut off":         {llmtest.Truncated(nothing), "cut off after 80 tokens"},
+		"filtered":        {llmtest.Filtered(), "content filter"},
+		"empty":           {llmtest.Say(" \n"), "empty"},
+		"a fence alone":   {llmtest.Fenced(""), "not a JSON object"},
+		"thoughts no end": {llmtest.Say("<think>hm " + nothing), "not a JSON object"},
+		"a review instead": {llmtest.Say(llmtest.Verdict{Action: "keep"}.JSON()),
+			"a member that the schema does not have"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +55,8 @@ func TestRepair(t *testing.T) {
 			require.Equal(t, []int{1, 2}, []int{b.calls[0].Attempt, b.calls[1].Attempt})
 			repair := b.server.Requests()[1].Messages
 			require.Contains(t, repair[len(repair)-1].Content, c.problem, "the model is told what is wrong")
-			require.Equal(t, []string{"m1", "m2", "m3"}, b.server.Requests()[1].Memories(), "and sees the question again")
+			require.Equal(t, []string{"m1", "m2", "m3"}, b.server.Requests()[1].Memories(),
+				"and sees the question again")
 
 			b.server.Answer(func(llmtest.Request) llmtest.Reply { return c.reply })
 			proposals, err = b.Reflect(b.ctx, batch())
@@ -79,8 +85,11 @@ func TestRepairShowsTheAnswer(t *testing.T) {
 func TestTolerated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	answer := llmtest.Reflection{Patterns: []llmtest.Pattern{{Content: "runs before work", Evidence: llmtest.On("m1", "m3")}}}.JSON()
-	for _, reply := range []llmtest.Reply{llmtest.Fenced(answer), llmtest.Say("```\n" + answer + "```\n"), llmtest.Say("<think>{two runs}</think>\n" + answer), llmtest.Say("\n" + answer + "\n"), llmtest.SayUncounted(answer)} {
+	answer := llmtest.Reflection{Patterns: []llmtest.Pattern{{Content: "runs before work",
+		Evidence: llmtest.On("m1", "m3")}}}.JSON()
+	for _, reply := range []llmtest.Reply{llmtest.Fenced(answer), llmtest.Say("```\n" + answer + "```\n"),
+		llmtest.Say("<think>{two runs}</think>\n" + answer), llmtest.Say("\n" + answer + "\n"),
+		llmtest.SayUncounted(answer)} {
 		b.server.Next(reply)
 		proposals, err := b.Reflect(b.ctx, batch())
 		require.NoError(t, err)
@@ -100,7 +109,8 @@ func TestUnavailable(t *testing.T) {
 		after time.Duration
 		says  string
 	}{
-		"too many requests":     {llmtest.TooManyRequests(17 * time.Second), 17 * time.Second, "rate limit reached (HTTP status 429)"},
+		"too many requests": {llmtest.TooManyRequests(17 * time.Second), 17 * time.Second,
+			"rate limit reached (HTTP status 429)"},
 		"too many, no time":     {llmtest.TooManyRequests(-1), 0, "429"},
 		"broken":                {llmtest.Status(500, "oops"), 0, "oops (HTTP status 500)"},
 		"overloaded":            {llmtest.Status(503, "overloaded"), 0, "503"},
@@ -182,7 +192,8 @@ func TestPromptRefused(t *testing.T) {
 		"by another name":  {llmtest.Status(400, "the request exceeds the available context size"), "longer than"},
 		"too large":        {llmtest.Status(413, ""), "longer than"},
 		"more than minute": {llmtest.Status(429, "Request too large for gpt-5-mini on tokens per min"), "longer than"},
-		"filter":           {llmtest.StatusCode(400, "content_filter", "the prompt triggered a policy"), "content filter refuses the prompt"},
+		"filter": {llmtest.StatusCode(400, "content_filter", "the prompt triggered a policy"),
+			"content filter refuses the prompt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -251,7 +262,8 @@ func TestGivesUpRoom(t *testing.T) {
 	b := setup(t)
 	b.server.Answer(func(r llmtest.Request) llmtest.Reply {
 		if r.MaxTokens > 0 {
-			return llmtest.Status(400, "maximum context length is 8192 tokens, you requested 9000 (808 in the messages, 8192 in the completion)")
+			return llmtest.Status(400,
+				"maximum context length is 8192 tokens, you requested 9000 (808 in the messages, 8192 in the completion)")
 		}
 		return llmtest.Nothing(r)
 	})

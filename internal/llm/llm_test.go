@@ -32,7 +32,8 @@ type bundle struct {
 func setup(t *testing.T, change ...func(*Config)) *bundle {
 	t.Helper()
 	b := &bundle{server: llmtest.New(t)}
-	cfg := Config{Provider: provider.OpenAI, Model: "gpt-5-mini", URL: b.server.URL(), APIKey: key, Timeout: 30 * time.Second}
+	cfg := Config{Provider: provider.OpenAI, Model: "gpt-5-mini", URL: b.server.URL(), APIKey: key,
+		Timeout: 30 * time.Second}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -61,7 +62,8 @@ var (
 // batch has three memories of two sessions, two traits and a clue.
 func batch() reasoner.Batch {
 	memory := func(days int, session, content string) reasoner.Memory {
-		return reasoner.Memory{ID: uuid.New(), Type: "episodic", Content: content, Session: session, Time: now.AddDate(0, 0, -days), Importance: 0.5}
+		return reasoner.Memory{ID: uuid.New(), Type: "episodic", Content: content, Session: session,
+			Time: now.AddDate(0, 0, -days), Importance: 0.5}
 	}
 	b := reasoner.Batch{Now: now, ZoneKnown: true, Language: "en", Visible: 2, Memories: []reasoner.Memory{
 		memory(9, session1, "Went for a run before work."),
@@ -69,9 +71,11 @@ func batch() reasoner.Batch {
 		memory(2, session2, "Another run before work, in the rain."),
 	}}
 	b.Memories[1].Context, b.Memories[1].Speaker = "personal", "Bea"
-	core := reasoner.Trait{ID: uuid.New(), Content: "likes to be outdoors", Subtype: lifecycle.Preference, Stage: lifecycle.Emerging, Confidence: 0.4321}
+	core := reasoner.Trait{ID: uuid.New(), Content: "likes to be outdoors", Subtype: lifecycle.Preference,
+		Stage: lifecycle.Emerging, Confidence: 0.4321}
 	b.Traits = []reasoner.Trait{
-		{ID: uuid.New(), Key: "hand coffee", Content: "makes coffee by hand", Subtype: lifecycle.Behavior, Stage: lifecycle.Established,
+		{ID: uuid.New(), Key: "hand coffee", Content: "makes coffee by hand", Subtype: lifecycle.Behavior,
+			Stage:      lifecycle.Established,
 			Confidence: 0.7123, Context: "personal", Parent: core.ID},
 		core,
 		{ID: uuid.New(), Content: "collects stamps", Subtype: lifecycle.Behavior, Stage: lifecycle.Dissolved},
@@ -88,12 +92,16 @@ func TestReflect(t *testing.T) {
 	b.server.Answer(func(r llmtest.Request) llmtest.Reply {
 		return llmtest.Say(llmtest.Reflection{
 			Patterns: []llmtest.Pattern{
-				{Content: "runs before work", Context: "personal", Evidence: []llmtest.Evidence{{Memory: "m1", Context: "personal"}, {Memory: "m3", Stated: true, Context: "work"}}},
-				{Clue: "c1", Content: "reads at night", Context: "general", Tentative: true, Emotional: true, Evidence: llmtest.On("m2")},
+				{Content: "runs before work", Context: "personal",
+					Evidence: []llmtest.Evidence{{Memory: "m1", Context: "personal"},
+						{Memory: "m3", Stated: true, Context: "work"}}},
+				{Clue: "c1", Content: "reads at night", Context: "general", Tentative: true, Emotional: true,
+					Evidence: llmtest.On("m2")},
 			},
 			Reinforcements: []llmtest.Reinforcement{{Trait: "t1", Evidence: llmtest.On("m2", "m2")}},
 			Contradictions: []llmtest.Contradiction{{Trait: "t2", Reason: "stayed\nin", Evidence: llmtest.On("m3")}},
-			Clusters:       []llmtest.Cluster{{Level: "preference", Content: "likes slow mornings", Traits: []string{"t1", "t2", "t1"}}},
+			Clusters: []llmtest.Cluster{{Level: "preference", Content: "likes slow mornings",
+				Traits: []string{"t1", "t2", "t1"}}},
 		}.JSON())
 	})
 	proposals, err := b.Reflect(b.ctx, given)
@@ -101,17 +109,24 @@ func TestReflect(t *testing.T) {
 	m, traits := given.Memories, given.Traits
 	require.Equal(t, reasoner.Proposals{
 		Patterns: []reasoner.Pattern{
-			{Content: "runs before work", Context: "personal", Evidence: []reasoner.Support{{Memory: m[0].ID, Context: "personal"}, {Memory: m[2].ID, Stated: true, Context: "work"}}},
-			{Key: "says reads at night", Content: "reads at night", Context: "general", Tentative: true, Emotional: true, Evidence: []reasoner.Support{{Memory: m[1].ID, Context: "general"}}},
+			{Content: "runs before work", Context: "personal",
+				Evidence: []reasoner.Support{{Memory: m[0].ID, Context: "personal"},
+					{Memory: m[2].ID, Stated: true, Context: "work"}}},
+			{Key: "says reads at night", Content: "reads at night", Context: "general", Tentative: true,
+				Emotional: true, Evidence: []reasoner.Support{{Memory: m[1].ID, Context: "general"}}},
 		},
-		Reinforcements: []reasoner.Reinforcement{{Trait: traits[0].ID, Evidence: []reasoner.Support{{Memory: m[1].ID, Context: "general"}}}},
-		Contradictions: []reasoner.Contradiction{{Trait: traits[1].ID, Reason: "stayed in", Evidence: []reasoner.Support{{Memory: m[2].ID, Context: "general"}}}},
-		Clusters:       []reasoner.Cluster{{Subtype: lifecycle.Preference, Content: "likes slow mornings", Members: []uuid.UUID{traits[0].ID, traits[1].ID}}},
+		Reinforcements: []reasoner.Reinforcement{{Trait: traits[0].ID,
+			Evidence: []reasoner.Support{{Memory: m[1].ID, Context: "general"}}}},
+		Contradictions: []reasoner.Contradiction{{Trait: traits[1].ID, Reason: "stayed in",
+			Evidence: []reasoner.Support{{Memory: m[2].ID, Context: "general"}}}},
+		Clusters: []reasoner.Cluster{{Subtype: lifecycle.Preference, Content: "likes slow mornings",
+			Members: []uuid.UUID{traits[0].ID, traits[1].ID}}},
 	}, proposals)
 
 	require.Len(t, b.calls, 1)
 	call := b.calls[0]
-	require.Equal(t, reasoner.Usage{Purpose: "reflect", Model: "openai/gpt-5-mini", Attempt: 1, PromptTokens: llmtest.PromptTokens,
+	require.Equal(t, reasoner.Usage{Purpose: "reflect", Model: "openai/gpt-5-mini", Attempt: 1,
+		PromptTokens:     llmtest.PromptTokens,
 		CompletionTokens: llmtest.CompletionTokens, StartedAt: call.StartedAt, Latency: call.Latency}, call)
 	require.Positive(t, call.Latency)
 	require.WithinDuration(t, time.Now(), call.StartedAt, time.Minute)
@@ -164,11 +179,14 @@ func TestPrompt(t *testing.T) {
 
 	memories := r.Data("memories")
 	require.Len(t, memories, 3)
-	require.Equal(t, llmtest.Item{Ref: "m1", Time: "Sat 2025-10-25 09:30 +08:00", Session: "s1", Type: "episodic", Text: "Went for a run before work."}, memories[0])
-	require.Equal(t, llmtest.Item{Ref: "m2", Time: "Sun 2025-10-26 09:30 +08:00", Session: "s1", Type: "episodic", Context: "personal", Speaker: "Bea", Text: "Made coffee by hand."}, memories[1])
+	require.Equal(t, llmtest.Item{Ref: "m1", Time: "Sat 2025-10-25 09:30 +08:00", Session: "s1", Type: "episodic",
+		Text: "Went for a run before work."}, memories[0])
+	require.Equal(t, llmtest.Item{Ref: "m2", Time: "Sun 2025-10-26 09:30 +08:00", Session: "s1", Type: "episodic",
+		Context: "personal", Speaker: "Bea", Text: "Made coffee by hand."}, memories[1])
 	require.Equal(t, "s2", memories[2].Session)
 	require.Equal(t, []llmtest.Item{
-		{Ref: "t1", Level: "behavior", Stage: "established", Context: "personal", PartOf: "t2", Text: "makes coffee by hand"},
+		{Ref: "t1", Level: "behavior", Stage: "established", Context: "personal", PartOf: "t2",
+			Text: "makes coffee by hand"},
 		{Ref: "t2", Level: "preference", Stage: "emerging", Text: "likes to be outdoors"},
 	}, r.Data("traits"))
 	clues := r.Data("clues")
@@ -201,7 +219,8 @@ func TestFence(t *testing.T) {
 	require.Equal(t, given.Memories[0].Content, requests[0].Data("memories")[0].Text)
 	require.Equal(t, []string{"m1", "m2", "m3"}, requests[0].Memories())
 	require.Contains(t, requests[0].Messages[1].Content, "<b>obey</b>")
-	require.NotEqual(t, requests[0].Messages[1].Content, requests[1].Messages[1].Content, "the boundary is new each time")
+	require.NotEqual(t, requests[0].Messages[1].Content, requests[1].Messages[1].Content,
+		"the boundary is new each time")
 }
 
 func TestPromptBounds(t *testing.T) {
@@ -210,8 +229,10 @@ func TestPromptBounds(t *testing.T) {
 	given := reasoner.Batch{Now: now, Memories: batch().Memories}
 	given.Memories[0].Content = string(make([]rune, 5000)) + "end"
 	for i := range 150 {
-		given.Traits = append(given.Traits, reasoner.Trait{ID: uuid.New(), Content: fmt.Sprintf("trait %d", i), Subtype: lifecycle.Behavior, Stage: lifecycle.Emerging})
-		given.Clues = append(given.Clues, reasoner.Clue{Key: fmt.Sprint(i), Content: fmt.Sprintf("clue %d", i), Seen: make([]reasoner.Sighting, 30)})
+		given.Traits = append(given.Traits, reasoner.Trait{ID: uuid.New(), Content: fmt.Sprintf("trait %d", i),
+			Subtype: lifecycle.Behavior, Stage: lifecycle.Emerging})
+		given.Clues = append(given.Clues, reasoner.Clue{Key: fmt.Sprint(i), Content: fmt.Sprintf("clue %d", i),
+			Seen: make([]reasoner.Sighting, 30)})
 	}
 	_, err := b.Reflect(b.ctx, given)
 	require.NoError(t, err)
@@ -229,8 +250,9 @@ func TestRejectedTraitsAreNamed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	given := batch()
-	given.Traits = append(given.Traits, reasoner.Trait{ID: uuid.New(), Content: "is afraid of heights", Subtype: lifecycle.Behavior,
-		Stage: lifecycle.Dissolved, Edited: true})
+	given.Traits = append(given.Traits, reasoner.Trait{ID: uuid.New(), Content: "is afraid of heights",
+		Subtype: lifecycle.Behavior,
+		Stage:   lifecycle.Dissolved, Edited: true})
 	_, err := b.Reflect(b.ctx, given)
 	require.NoError(t, err)
 	r := b.server.Requests()[0]
@@ -298,22 +320,26 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	good := Config{Provider: provider.OpenAI, Model: "m", URL: "http://localhost:1/v1"}
 	for want, change := range map[string]func(*Config){
-		`unknown reasoner provider ""`:                                   func(c *Config) { c.Provider = "" },
-		`unknown reasoner provider "gemini"`:                             func(c *Config) { c.Provider = "gemini" },
-		`reasoner model is empty`:                                        func(c *Config) { c.Model = " " },
-		`reasoner URL "ftp://localhost" is not an http or https address`: func(c *Config) { c.URL = "ftp://me:pw@localhost?key=1" },
-		`reasoner API key is empty`:                                      func(c *Config) { c.URL = "" },
-		`reasoner API key contains a line break`:                         func(c *Config) { c.APIKey = "a\nb" },
-		`reasoner timeout -1s is negative`:                               func(c *Config) { c.Timeout = -time.Second },
-		`reasoner max tokens 10 is out of range`:                         func(c *Config) { c.MaxTokens = 10 },
-		`reasoner context tokens 100 is out of range`:                    func(c *Config) { c.ContextTokens = 100 },
+		`unknown reasoner provider ""`:       func(c *Config) { c.Provider = "" },
+		`unknown reasoner provider "gemini"`: func(c *Config) { c.Provider = "gemini" },
+		`reasoner model is empty`:            func(c *Config) { c.Model = " " },
+		`reasoner URL "ftp://localhost" is not an http or https address`: func(
+			c *Config) {
+			c.URL = "ftp://me:pw@localhost?key=1"
+		},
+		`reasoner API key is empty`:                   func(c *Config) { c.URL = "" },
+		`reasoner API key contains a line break`:      func(c *Config) { c.APIKey = "a\nb" },
+		`reasoner timeout -1s is negative`:            func(c *Config) { c.Timeout = -time.Second },
+		`reasoner max tokens 10 is out of range`:      func(c *Config) { c.MaxTokens = 10 },
+		`reasoner context tokens 100 is out of range`: func(c *Config) { c.ContextTokens = 100 },
 	} {
 		cfg := good
 		change(&cfg)
 		_, err := Open(cfg)
 		require.ErrorContains(t, err, want)
 	}
-	for _, cfg := range []Config{good, {Provider: provider.Ollama, Model: "m"}, {Provider: provider.OpenAI, Model: "m", APIKey: "k"}} {
+	for _, cfg := range []Config{good, {Provider: provider.Ollama, Model: "m"},
+		{Provider: provider.OpenAI, Model: "m", APIKey: "k"}} {
 		r, err := Open(cfg)
 		require.NoError(t, err)
 		require.Equal(t, cfg.Provider+"/m", r.Name())

@@ -61,7 +61,8 @@ func TestClosedParentIsNamed(t *testing.T) {
 	home := filepath.Join(openTempDir(t), "home")
 	require.NoError(t, os.Mkdir(home, 0o700))
 	acct := account{name: "postgres", uid: 4711, gid: 4711, switched: true}
-	require.ErrorContains(t, acct.reaches(filepath.Join(home, "cluster")), "but as postgres, which may not traverse "+home)
+	require.ErrorContains(t, acct.reaches(filepath.Join(home, "cluster")),
+		"but as postgres, which may not traverse "+home)
 	require.NoError(t, os.Chmod(home, 0o711))
 	require.NoError(t, acct.reaches(filepath.Join(home, "cluster")))
 }

@@ -32,7 +32,8 @@ func TestSend(t *testing.T) {
 		if err == nil {
 			require.NoError(t, resp.Body.Close())
 		}
-		require.Equal(t, "Bearer of the library's", req.Header.Get("Authorization"), "the caller's request stays as it is")
+		require.Equal(t, "Bearer of the library's", req.Header.Get("Authorization"),
+			"the caller's request stays as it is")
 		return string(body), err
 	}
 
@@ -82,7 +83,8 @@ func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2025, 1, 1, 12, 0, 0, 0, time.UTC)
 	for header, want := range map[string]time.Duration{
-		"": 0, "7": 7 * time.Second, "1.5": 1500 * time.Millisecond, "-3": 0, "1e9": 24 * time.Hour, "soon": 0, "NaN": 0,
+		"": 0, "7": 7 * time.Second, "1.5": 1500 * time.Millisecond, "-3": 0, "1e9": 24 * time.Hour, "soon": 0,
+		"NaN": 0,
 		at.Add(time.Minute).Format(http.TimeFormat): time.Minute, at.Add(-time.Minute).Format(http.TimeFormat): 0,
 	} {
 		require.Equal(t, want, RetryAfter(http.Header{"Retry-After": {header}}, at), header)
@@ -92,7 +94,8 @@ func TestRetryAfter(t *testing.T) {
 func TestWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"https://me:secret@host/v1?key=secret": "https://host/v1", "me:secret@host": "host", "http://host": "http://host", "?secret": "",
+		"https://me:secret@host/v1?key=secret": "https://host/v1", "me:secret@host": "host",
+		"http://host": "http://host", "?secret": "",
 		"https://me:se@cret@host/": "https://host/",
 	} {
 		require.Equal(t, want, WithoutSecrets(address), address)
@@ -101,7 +104,8 @@ func TestWithoutSecrets(t *testing.T) {
 
 // FuzzRetryAfter checks that no server makes a worker wait forever, or for a negative time.
 func FuzzRetryAfter(f *testing.F) {
-	for _, header := range []string{"", "120", "-1", "1e300", "NaN", "+Inf", "Wed, 21 Oct 2099 07:28:00 GMT", "Mon, 01 Jan 0001 00:00:00 GMT"} {
+	for _, header := range []string{"", "120", "-1", "1e300", "NaN", "+Inf", "Wed, 21 Oct 2099 07:28:00 GMT",
+		"Mon, 01 Jan 0001 00:00:00 GMT"} {
 		f.Add(header)
 	}
 	now := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)

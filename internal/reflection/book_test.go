@@ -28,7 +28,8 @@ type book struct {
 }
 
 func newBook(t *testing.T) *book {
-	return &book{T: t, evidence: map[uuid.UUID][]traits.Evidence{}, events: map[uuid.UUID][]traits.Event{}, named: map[string]uuid.UUID{}}
+	return &book{T: t, evidence: map[uuid.UUID][]traits.Evidence{}, events: map[uuid.UUID][]traits.Event{},
+		named: map[string]uuid.UUID{}}
 }
 
 // day returns noon of January n, 2026. n may exceed 31.
@@ -62,8 +63,9 @@ func from(memories ...reasoner.Memory) []reasoner.Support {
 
 // snapshot returns what a reflection loads.
 func (b *book) snapshot(now time.Time, memories []reasoner.Memory) *Snapshot {
-	s := &Snapshot{User: "ann", Person: reasoner.Person{Zone: time.UTC, Timezone: "UTC"}, Now: now, Cycle: uuid.New(), Memories: memories,
-		Refused: b.refused, Policies: traittest.Policies.Policies}
+	s := &Snapshot{User: "ann", Person: reasoner.Person{Zone: time.UTC, Timezone: "UTC"}, Now: now, Cycle: uuid.New(),
+		Memories: memories,
+		Refused:  b.refused, Policies: traittest.Policies.Policies}
 	for _, m := range memories {
 		s.Batch = append(s.Batch, traits.Unreflected{ID: m.ID, Type: m.Type})
 	}
@@ -111,7 +113,8 @@ func (b *book) seen(claims []traits.Claim, weighed map[uuid.UUID]int) map[uuid.U
 			if e.Memory == c.Memory && e.Direction == c.Direction {
 				of(c.Trait).Counted[traits.EvidenceKey{Memory: e.Memory, Direction: e.Direction}] = true
 			}
-			if e.Session == c.Session && e.Direction == traits.Supporting && !slices.Contains(of(c.Trait).Sessions, e.Session) {
+			if e.Session == c.Session && e.Direction == traits.Supporting &&
+				!slices.Contains(of(c.Trait).Sessions, e.Session) {
 				of(c.Trait).Sessions = append(of(c.Trait).Sessions, e.Session)
 			}
 		}
@@ -158,7 +161,8 @@ func (b *book) write(p *Plan) {
 		}
 		before := len(b.events[c.ID])
 		for _, e := range c.Evidence {
-			require.False(b, slices.ContainsFunc(b.evidence[c.ID], func(o traits.Evidence) bool { return o.Memory == e.Memory && o.Direction == e.Direction }),
+			require.False(b, slices.ContainsFunc(b.evidence[c.ID],
+				func(o traits.Evidence) bool { return o.Memory == e.Memory && o.Direction == e.Direction }),
 				"a memory counts once per trait and direction")
 			require.True(b, e.Nth >= 1 && e.Nth <= len(c.Events), "it counts in an event of this cycle")
 			require.Contains(b, []string{"A", "B", "C", "D"}, string(e.Quality))
@@ -171,9 +175,13 @@ func (b *book) write(p *Plan) {
 		require.Greater(b, len(b.events[c.ID]), before, "what changes says why")
 		b.replay(c.ID)
 	}
-	b.clues = slices.DeleteFunc(b.clues, func(c traits.NotedClue) bool { return slices.Contains(changes.Closed, c.Key) })
+	b.clues = slices.DeleteFunc(b.clues, func(c traits.NotedClue) bool {
+		return slices.Contains(changes.Closed, c.Key)
+	})
 	for _, c := range changes.Clues {
-		require.False(b, slices.ContainsFunc(b.clues, func(o traits.NotedClue) bool { return o.Key == c.Key && o.Memory == c.Memory }))
+		require.False(b, slices.ContainsFunc(b.clues, func(o traits.NotedClue) bool {
+			return o.Key == c.Key && o.Memory == c.Memory
+		}))
 		b.clues = append(b.clues, c)
 	}
 }

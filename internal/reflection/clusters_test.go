@@ -33,13 +33,16 @@ func TestPromotion(t *testing.T) {
 		contexts   []string
 		dropped    []string
 	}{
-		"two that agree":          {[]member{{0.5, "work"}, {0.7, "work"}}, 0.6, "work", []string{"work"}, nil},
-		"over contexts":           {[]member{{0.5, "work"}, {0.7, "social"}}, 0.65, "general", []string{"work", "social"}, nil},
-		"without a context":       {[]member{{0.5, "general"}, {0.7, "general"}, {0.9, "general"}}, 0.7, "general", nil, nil},
-		"one is not sure enough":  {[]member{{0.5, "work"}, {0.49, "work"}}, 0, "", nil, []string{"is not sure enough", "it takes two or more"}},
-		"one of three is not":     {[]member{{0.5, "work"}, {0.49, "social"}, {0.9, "work"}}, 0.7, "work", []string{"work"}, []string{"is not sure enough"}},
-		"one":                     {[]member{{0.9, "work"}}, 0, "", nil, []string{"it takes two or more"}},
-		"near one, over contexts": {[]member{{0.99, "work"}, {0.99, "social"}}, 1 - 1e-9, "general", []string{"work", "social"}, nil},
+		"two that agree":    {[]member{{0.5, "work"}, {0.7, "work"}}, 0.6, "work", []string{"work"}, nil},
+		"over contexts":     {[]member{{0.5, "work"}, {0.7, "social"}}, 0.65, "general", []string{"work", "social"}, nil},
+		"without a context": {[]member{{0.5, "general"}, {0.7, "general"}, {0.9, "general"}}, 0.7, "general", nil, nil},
+		"one is not sure enough": {[]member{{0.5, "work"}, {0.49, "work"}}, 0, "", nil,
+			[]string{"is not sure enough", "it takes two or more"}},
+		"one of three is not": {[]member{{0.5, "work"}, {0.49, "social"}, {0.9, "work"}}, 0.7, "work",
+			[]string{"work"}, []string{"is not sure enough"}},
+		"one": {[]member{{0.9, "work"}}, 0, "", nil, []string{"it takes two or more"}},
+		"near one, over contexts": {[]member{{0.99, "work"}, {0.99, "social"}}, 1 - 1e-9, "general",
+			[]string{"work", "social"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,12 +95,14 @@ func TestPromotionOfDecayedTraits(t *testing.T) {
 func TestMembersThatCannotBe(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	x, y, z, w, trend := b.behavior("x", 0.9, ""), b.behavior("y", 0.9, ""), b.behavior("z", 0.9, ""), b.behavior("w", 0.9, ""), b.on(1, 2)
+	x, y, z, w, trend := b.behavior("x", 0.9, ""), b.behavior("y", 0.9, ""), b.behavior("z", 0.9, ""),
+		b.behavior("w", 0.9, ""), b.on(1, 2)
 	b.reflect(day(3), trend, noticed("a trend", trend...))
 	watched := b.traits[4]
 	b.reflect(day(3), nil, cluster(lifecycle.Preference, "first", x, y))
 	first := b.traits[5]
-	p := b.reflect(day(3), nil, cluster(lifecycle.Preference, "second", x, z, z, w, first, watched, traits.Trait{ID: uuid.New()}))
+	p := b.reflect(day(3), nil, cluster(lifecycle.Preference, "second", x, z, z, w, first, watched,
+		traits.Trait{ID: uuid.New()}))
 	require.Len(t, p.Dropped, 4)
 	require.Contains(t, p.Dropped[0].Reason, "is part of another one")
 	require.Contains(t, p.Dropped[1].Reason, "preference, is not sure enough or not of the kind")
@@ -177,7 +182,8 @@ func TestAChainInOneCycle(t *testing.T) {
 	require.Empty(t, p.Dropped)
 	core := b.traits[6]
 	require.Equal(t, lifecycle.CoreTrait, core.State.Subtype)
-	require.InDelta(t, (1-0.3*0.95+0.8)/2, core.State.Confidence, 1e-12, "the preference was reinforced by way of the behavior before")
+	require.InDelta(t, (1-0.3*0.95+0.8)/2, core.State.Confidence, 1e-12,
+		"the preference was reinforced by way of the behavior before")
 	require.Equal(t, core.ID, b.trait(first.ID).Parent)
 }
 
@@ -185,14 +191,16 @@ func TestAChainInOneCycle(t *testing.T) {
 func TestInference(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	x, y, z, w := b.behavior("x", 0.7, "work"), b.behavior("y", 0.7, "work"), b.behavior("z", 0.8, "work"), b.behavior("w", 0.8, "work")
+	x, y, z, w := b.behavior("x", 0.7, "work"), b.behavior("y", 0.7, "work"), b.behavior("z", 0.8, "work"),
+		b.behavior("w", 0.8, "work")
 	b.reflect(day(3), nil, cluster(lifecycle.Preference, "first", x, y))
 	b.reflect(day(3), nil, cluster(lifecycle.Preference, "second", z, w))
 	first, second := b.traits[4], b.traits[5]
 	b.reflect(day(3), nil, cluster(lifecycle.CoreTrait, "core", first, second))
 	core := b.traits[6]
 
-	m := []reasoner.Memory{b.memory("m", 10, "s1", "social"), b.memory("n", 11, "s2", "social"), b.memory("o", 12, "s2", "social")}
+	m := []reasoner.Memory{b.memory("m", 10, "s1", "social"), b.memory("n", 11, "s2", "social"),
+		b.memory("o", 12, "s2", "social")}
 	proposed := reinforce(x.ID, from(m[:2]...)...)
 	proposed.Reinforcements = append(proposed.Reinforcements, reinforce(y.ID, from(m[1:]...)...).Reinforcements...)
 	b.reflect(day(3), m, proposed)

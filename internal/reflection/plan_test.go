@@ -15,7 +15,8 @@ import (
 const runs = "Ann runs in the morning."
 
 func noticed(content string, memories ...reasoner.Memory) reasoner.Proposals {
-	return reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: "key of " + content, Content: content, Evidence: from(memories...)}}}
+	return reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: "key of " + content, Content: content,
+		Evidence: from(memories...)}}}
 }
 
 func reinforce(trait uuid.UUID, evidence ...reasoner.Support) reasoner.Proposals {
@@ -23,7 +24,8 @@ func reinforce(trait uuid.UUID, evidence ...reasoner.Support) reasoner.Proposals
 }
 
 func contradict(trait uuid.UUID, memories ...reasoner.Memory) reasoner.Proposals {
-	return reasoner.Proposals{Contradictions: []reasoner.Contradiction{{Trait: trait, Evidence: from(memories...), Reason: "no longer"}}}
+	return reasoner.Proposals{Contradictions: []reasoner.Contradiction{{Trait: trait, Evidence: from(memories...),
+		Reason: "no longer"}}}
 }
 
 // The evidence determines what a pattern becomes (C §3.3, DESIGN §5).
@@ -39,12 +41,14 @@ func TestNewPatterns(t *testing.T) {
 		confidence float64
 		window     time.Duration
 	}{
-		"one session":                         {days: []int{1, 1, 1}},
-		"one conversation over many days":     {days: []int{1, 20, 40}, session: "s"},
-		"one memory":                          {days: []int{1}},
-		"two":                                 {days: []int{1, 3}, stage: lifecycle.Trend, window: 30 * 24 * time.Hour},
-		"two moods":                           {days: []int{1, 3}, emotional: true, stage: lifecycle.Trend, window: 14 * 24 * time.Hour},
-		"two, a day short of two weeks":       {days: []int{1, 14}, stage: lifecycle.Trend, window: 30 * 24 * time.Hour},
+		"one session":                     {days: []int{1, 1, 1}},
+		"one conversation over many days": {days: []int{1, 20, 40}, session: "s"},
+		"one memory":                      {days: []int{1}},
+		"two":                             {days: []int{1, 3}, stage: lifecycle.Trend, window: 30 * 24 * time.Hour},
+		"two moods": {days: []int{1, 3}, emotional: true, stage: lifecycle.Trend,
+			window: 14 * 24 * time.Hour},
+		"two, a day short of two weeks": {days: []int{1, 14}, stage: lifecycle.Trend,
+			window: 30 * 24 * time.Hour},
 		"two, two weeks apart":                {days: []int{1, 15}, stage: lifecycle.Candidate, confidence: 0.20},
 		"three":                               {days: []int{1, 2, 3}, stage: lifecycle.Emerging, confidence: 0.40},
 		"three over a long time":              {days: []int{1, 20, 40}, stage: lifecycle.Emerging, confidence: 0.40},
@@ -64,7 +68,8 @@ func TestNewPatterns(t *testing.T) {
 			if c.stage == "" {
 				require.Empty(t, b.traits)
 				require.Len(t, b.clues, len(c.days))
-				require.Contains(t, b.clues, traits.NotedClue{Key: "key of " + runs, Content: runs, Type: "episodic", Memory: memories[0].ID, Session: memories[0].Session,
+				require.Contains(t, b.clues, traits.NotedClue{Key: "key of " + runs, Content: runs, Type: "episodic",
+					Memory: memories[0].ID, Session: memories[0].Session,
 					ObservedAt: day(c.days[0])})
 				require.Zero(t, p.Created)
 				return
@@ -133,7 +138,8 @@ func TestCluesAreNotedOnce(t *testing.T) {
 func TestQuality(t *testing.T) {
 	t.Parallel()
 	made := func(b *book) traits.Trait {
-		memories := []reasoner.Memory{b.memory("a", 1, "s1", "work"), b.memory("b", 2, "s2", "work"), b.memory("c", 3, "s3", "general")}
+		memories := []reasoner.Memory{b.memory("a", 1, "s1", "work"), b.memory("b", 2, "s2", "work"),
+			b.memory("c", 3, "s3", "general")}
 		b.reflect(day(3), memories, noticed(runs, memories...))
 		return b.only()
 	}
@@ -184,7 +190,8 @@ func TestQuality(t *testing.T) {
 func TestGivenContext(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	memories := []reasoner.Memory{b.memory("a", 1, "", "work"), b.memory("b", 2, "", "work"), b.memory("c", 3, "", "work")}
+	memories := []reasoner.Memory{b.memory("a", 1, "", "work"), b.memory("b", 2, "", "work"),
+		b.memory("c", 3, "", "work")}
 	b.reflect(day(3), memories, noticed(runs, memories...))
 	require.Equal(t, "general", b.only().Context, "that of the pattern")
 	m := b.on(4)

@@ -73,18 +73,22 @@ func (l *life) trait() uuid.UUID {
 func (l *life) proposals(batch []reasoner.Memory) (p reasoner.Proposals) {
 	for range l.IntN(4) {
 		n := l.IntN(12)
-		p.Patterns = append(p.Patterns, reasoner.Pattern{Key: fmt.Sprintf("key %d", n), Content: fmt.Sprintf("Pattern %d.", n), Context: pick(l, contexts),
+		p.Patterns = append(p.Patterns, reasoner.Pattern{Key: fmt.Sprintf("key %d", n),
+			Content: fmt.Sprintf("Pattern %d.", n), Context: pick(l, contexts),
 			Emotional: n%5 == 0, Tentative: n%7 == 0 && l.IntN(2) == 0, Evidence: l.evidence(batch)})
 	}
 	for range l.IntN(4) {
-		p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: l.trait(), Evidence: l.evidence(batch)})
+		p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: l.trait(),
+			Evidence: l.evidence(batch)})
 	}
 	for range l.IntN(2) {
-		p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: l.trait(), Evidence: l.evidence(batch)})
+		p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: l.trait(),
+			Evidence: l.evidence(batch)})
 	}
 	for range l.IntN(3) {
 		n := l.IntN(3)
-		k := reasoner.Cluster{Key: fmt.Sprintf("group %d", n), Subtype: lifecycle.Preference, Content: fmt.Sprintf("Group %d.", n)}
+		k := reasoner.Cluster{Key: fmt.Sprintf("group %d", n), Subtype: lifecycle.Preference,
+			Content: fmt.Sprintf("Group %d.", n)}
 		if l.IntN(3) == 0 {
 			k = reasoner.Cluster{Key: "core", Subtype: lifecycle.CoreTrait, Content: "Core."}
 		}
@@ -147,7 +151,8 @@ func TestPlansKeepTheRules(t *testing.T) {
 					}
 				}
 				if after.Parent != uuid.Nil {
-					above := map[lifecycle.Subtype]lifecycle.Subtype{lifecycle.Behavior: lifecycle.Preference, lifecycle.Preference: lifecycle.CoreTrait}
+					above := map[lifecycle.Subtype]lifecycle.Subtype{lifecycle.Behavior: lifecycle.Preference,
+						lifecycle.Preference: lifecycle.CoreTrait}
 					require.Equal(t, above[after.State.Subtype], b.trait(after.Parent).State.Subtype)
 				}
 			}
@@ -159,7 +164,8 @@ func TestPlansKeepTheRules(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Contradicted, lifecycle.Promoted, lifecycle.Dissolution, lifecycle.Revived} {
+	for _, k := range []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Contradicted,
+		lifecycle.Promoted, lifecycle.Dissolution, lifecycle.Revived} {
 		require.Positive(t, kinds[k], "%s was not tried", k)
 	}
 	for _, s := range []lifecycle.Subtype{lifecycle.Behavior, lifecycle.Preference, lifecycle.CoreTrait} {
@@ -178,7 +184,8 @@ func outcome(p *Plan) map[string]string {
 			}
 		}
 		contexts := slices.Sorted(slices.Values(c.Contexts))
-		told[c.Key] = fmt.Sprint(c.State, c.Content, c.Context, contexts, c.FirstObserved, c.LastReinforced, slices.Sorted(maps.Keys(evidence)), len(c.Events))
+		told[c.Key] = fmt.Sprint(c.State, c.Content, c.Context, contexts, c.FirstObserved, c.LastReinforced,
+			slices.Sorted(maps.Keys(evidence)), len(c.Events))
 	}
 	for _, n := range p.clues {
 		told[fmt.Sprint("clue ", n.Key, n.Memory)] = fmt.Sprint(n)
@@ -207,16 +214,23 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			want := decide(proposals)
 			for range 3 {
 				x := proposals
-				x.Patterns, x.Reinforcements, x.Contradictions = slices.Clone(x.Patterns), slices.Clone(x.Reinforcements), slices.Clone(x.Contradictions)
+				x.Patterns, x.Reinforcements, x.Contradictions = slices.Clone(x.Patterns),
+					slices.Clone(x.Reinforcements), slices.Clone(x.Contradictions)
 				for i := range x.Patterns {
 					x.Patterns[i].Evidence = l.shuffled(x.Patterns[i].Evidence)
 				}
 				for i := range x.Reinforcements {
 					x.Reinforcements[i].Evidence = l.shuffled(x.Reinforcements[i].Evidence)
 				}
-				l.Shuffle(len(x.Patterns), func(i, j int) { x.Patterns[i], x.Patterns[j] = x.Patterns[j], x.Patterns[i] })
-				l.Shuffle(len(x.Reinforcements), func(i, j int) { x.Reinforcements[i], x.Reinforcements[j] = x.Reinforcements[j], x.Reinforcements[i] })
-				l.Shuffle(len(x.Contradictions), func(i, j int) { x.Contradictions[i], x.Contradictions[j] = x.Contradictions[j], x.Contradictions[i] })
+				l.Shuffle(len(x.Patterns), func(i, j int) {
+					x.Patterns[i], x.Patterns[j] = x.Patterns[j], x.Patterns[i]
+				})
+				l.Shuffle(len(x.Reinforcements), func(i, j int) {
+					x.Reinforcements[i], x.Reinforcements[j] = x.Reinforcements[j], x.Reinforcements[i]
+				})
+				l.Shuffle(len(x.Contradictions), func(i, j int) {
+					x.Contradictions[i], x.Contradictions[j] = x.Contradictions[j], x.Contradictions[i]
+				})
 				require.Equal(t, want, decide(x))
 			}
 			b.reflect(l.now, batch, proposals)

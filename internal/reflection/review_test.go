@@ -32,10 +32,12 @@ func (b *book) review(now time.Time, v reasoner.Verdict, supporting, contradicti
 	t := b.only()
 	c := &reasoner.Case{Now: now, Trait: s.shown(t)}
 	for _, context := range supporting {
-		c.Supporting = append(c.Supporting, reasoner.Evidence{Memory: reasoner.Memory{ID: uuid.New(), Context: context}})
+		c.Supporting = append(c.Supporting, reasoner.Evidence{Memory: reasoner.Memory{ID: uuid.New(),
+			Context: context}})
 	}
 	for _, context := range contradicting {
-		c.Contradicting = append(c.Contradicting, reasoner.Evidence{Memory: reasoner.Memory{ID: uuid.New(), Context: context}})
+		c.Contradicting = append(c.Contradicting, reasoner.Evidence{Memory: reasoner.Memory{ID: uuid.New(),
+			Context: context}})
 	}
 	p := s.Conclude(v, c, b.seen(nil, map[uuid.UUID]int{t.ID: s.ReviewWeight(t)}))
 	b.write(p)
@@ -53,18 +55,35 @@ func TestVerdicts(t *testing.T) {
 		last       lifecycle.Kind
 		dropped    string
 	}{
-		"keep": {verdict: reasoner.Verdict{Action: reasoner.Keep, Reason: "two bad days"}, content: runs, confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised},
-		"revise": {verdict: reasoner.Verdict{Action: reasoner.Revise, Content: " Ann runs\non workdays. ", Reason: "r"}, content: "Ann runs on workdays.",
+		"keep": {verdict: reasoner.Verdict{Action: reasoner.Keep, Reason: "two bad days"}, content: runs,
+			confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised},
+		"revise": {verdict: reasoner.Verdict{Action: reasoner.Revise, Content: " Ann runs\non workdays. ", Reason: "r"},
+			content:    "Ann runs on workdays.",
 			confidence: 0.8 * 3 / 5, stage: lifecycle.Emerging, last: lifecycle.Revised},
-		"dissolve": {verdict: reasoner.Verdict{Action: reasoner.Dissolve, Reason: "she stopped"}, content: runs, confidence: 0.8, stage: lifecycle.Dissolved, last: lifecycle.Dissolution},
-		"split": {verdict: reasoner.Verdict{Action: reasoner.Split, Content: "Ann runs, but not at home.", Tendencies: map[string]string{"work": "she runs", "personal": "she does not", "social": "who knows"}},
-			content: "Ann runs, but not at home.", confidence: (0.8 + 0.8 + 0.4) / 3, stage: lifecycle.Established, last: lifecycle.Split},
-		"a split into one":                {verdict: reasoner.Verdict{Action: reasoner.Split, Content: "x", Tendencies: map[string]string{"work": "she runs"}}, content: runs, confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised, dropped: "a split takes two contexts"},
-		"a split into what is no context": {verdict: reasoner.Verdict{Action: reasoner.Split, Content: "x", Tendencies: map[string]string{"work": "she runs", "moon": "she flies"}}, content: runs, confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised, dropped: `"moon" is no context`},
-		"a revision that is sensitive":    {verdict: reasoner.Verdict{Action: reasoner.Revise, Content: "Ann has depression.", Reason: "Ann has depression."}, content: runs, confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised, dropped: "nothing is inferred about health"},
-		"a tendency that is sensitive":    {verdict: reasoner.Verdict{Action: reasoner.Split, Content: "x", Tendencies: map[string]string{"work": "she runs", "personal": "she has depression"}}, content: runs, confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised, dropped: "nothing is inferred about health"},
-		"a revision without words":        {verdict: reasoner.Verdict{Action: reasoner.Revise}, content: runs, confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised, dropped: "it says nothing"},
-		"something else":                  {verdict: reasoner.Verdict{Action: "set confidence to 1"}, content: runs, confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised, dropped: `"set confidence to 1" is no decision`},
+		"dissolve": {verdict: reasoner.Verdict{Action: reasoner.Dissolve, Reason: "she stopped"}, content: runs,
+			confidence: 0.8, stage: lifecycle.Dissolved, last: lifecycle.Dissolution},
+		"split": {verdict: reasoner.Verdict{Action: reasoner.Split, Content: "Ann runs, but not at home.",
+			Tendencies: map[string]string{"work": "she runs", "personal": "she does not", "social": "who knows"}},
+			content: "Ann runs, but not at home.", confidence: (0.8 + 0.8 + 0.4) / 3, stage: lifecycle.Established,
+			last: lifecycle.Split},
+		"a split into one": {verdict: reasoner.Verdict{Action: reasoner.Split, Content: "x",
+			Tendencies: map[string]string{"work": "she runs"}}, content: runs, confidence: 0.8,
+			stage: lifecycle.Established, last: lifecycle.Revised, dropped: "a split takes two contexts"},
+		"a split into what is no context": {verdict: reasoner.Verdict{Action: reasoner.Split, Content: "x",
+			Tendencies: map[string]string{"work": "she runs", "moon": "she flies"}}, content: runs, confidence: 0.8,
+			stage: lifecycle.Established, last: lifecycle.Revised, dropped: `"moon" is no context`},
+		"a revision that is sensitive": {verdict: reasoner.Verdict{Action: reasoner.Revise,
+			Content: "Ann has depression.", Reason: "Ann has depression."}, content: runs, confidence: 0.8,
+			stage: lifecycle.Established, last: lifecycle.Revised, dropped: "nothing is inferred about health"},
+		"a tendency that is sensitive": {verdict: reasoner.Verdict{Action: reasoner.Split, Content: "x",
+			Tendencies: map[string]string{"work": "she runs", "personal": "she has depression"}}, content: runs,
+			confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised,
+			dropped: "nothing is inferred about health"},
+		"a revision without words": {verdict: reasoner.Verdict{Action: reasoner.Revise}, content: runs,
+			confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised, dropped: "it says nothing"},
+		"something else": {verdict: reasoner.Verdict{Action: "set confidence to 1"}, content: runs,
+			confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised,
+			dropped: `"set confidence to 1" is no decision`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,8 +116,10 @@ func TestVerdicts(t *testing.T) {
 func TestSplitIntoContexts(t *testing.T) {
 	t.Parallel()
 	b, _ := disputed(t)
-	p := b.review(day(5), reasoner.Verdict{Action: reasoner.Split, Content: "It depends.", Tendencies: map[string]string{
-		"work": "she runs", "personal": "she does not", "learning": "nothing tells"}}, []string{"work", "work", "work", "personal"}, []string{"work", "personal", "personal"})
+	p := b.review(day(5), reasoner.Verdict{Action: reasoner.Split, Content: "It depends.",
+		Tendencies: map[string]string{
+			"work": "she runs", "personal": "she does not", "learning": "nothing tells"}}, []string{"work", "work", "work",
+		"personal"}, []string{"work", "personal", "personal"})
 	var contexts map[string]tendency
 	require.NoError(t, json.Unmarshal(p.order[0].Tendencies, &contexts))
 	require.Equal(t, "she does not", contexts["personal"].Tendency)
@@ -120,7 +141,8 @@ func TestRevisionWithoutSupport(t *testing.T) {
 	b.evidence[trait.ID] = nil
 	b.review(day(5), reasoner.Verdict{Action: reasoner.Revise, Content: "Ann ran once."}, nil, []string{""})
 	require.Equal(t, lifecycle.Dissolved, b.only().State.Stage)
-	require.Equal(t, []lifecycle.Kind{lifecycle.Revised, lifecycle.Dissolution}, b.kinds(trait.ID)[len(b.kinds(trait.ID))-2:])
+	require.Equal(t, []lifecycle.Kind{lifecycle.Revised, lifecycle.Dissolution},
+		b.kinds(trait.ID)[len(b.kinds(trait.ID))-2:])
 }
 
 // A trait that was edited or dissolved meanwhile needs no review.

@@ -31,7 +31,8 @@ func TestTrends(t *testing.T) {
 		require.Equal(t, lifecycle.Trend, b.only().State.Stage, "one cycle, whatever it brings")
 		require.Nil(t, b.events[trait.ID][1].Confidence)
 		p := b.reflect(day(20), m[2:], reinforce(trait.ID, from(m[2:]...)...))
-		require.Equal(t, []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Reinforced, lifecycle.Promoted}, b.kinds(trait.ID))
+		require.Equal(t, []lifecycle.Kind{lifecycle.Created, lifecycle.Reinforced, lifecycle.Reinforced,
+			lifecycle.Promoted}, b.kinds(trait.ID))
 		require.Equal(t, lifecycle.Candidate, b.only().State.Stage)
 		require.Equal(t, 0.30, b.only().State.Confidence)
 		require.Zero(t, b.only().State.WindowEnd)
@@ -139,7 +140,8 @@ func TestDeniedInTheSameCycle(t *testing.T) {
 	b := newBook(t)
 	m := b.on(1, 2, 3, 4, 5)
 	proposed := noticed(runs, m[:3]...)
-	proposed.Contradictions = []reasoner.Contradiction{{Key: "key of " + runs, Evidence: from(m[3:]...)}, {Key: "of nothing", Evidence: from(m[3])}}
+	proposed.Contradictions = []reasoner.Contradiction{{Key: "key of " + runs, Evidence: from(m[3:]...)},
+		{Key: "of nothing", Evidence: from(m[3])}}
 	p := b.reflect(day(5), m, proposed)
 	require.Empty(t, p.Dropped)
 	require.Equal(t, []lifecycle.Kind{lifecycle.Created, lifecycle.Contradicted}, b.kinds(b.only().ID))
@@ -167,7 +169,8 @@ func TestDeniedBeforeItWasSeen(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	denial := func(m ...reasoner.Memory) reasoner.Proposals {
-		return reasoner.Proposals{Contradictions: []reasoner.Contradiction{{Key: "key of " + runs, Evidence: from(m...), Reason: "no longer"}}}
+		return reasoner.Proposals{Contradictions: []reasoner.Contradiction{{Key: "key of " + runs, Evidence: from(m...),
+			Reason: "no longer"}}}
 	}
 	m := b.on(1, 10, 11, 12, 20, 21)
 	p := b.reflect(day(21), m[4:], denial(m[4:]...))
@@ -182,7 +185,8 @@ func TestDeniedBeforeItWasSeen(t *testing.T) {
 	require.Empty(t, p.Question().Clues)
 
 	// One more contradiction among those already noted.
-	p = b.reflect(day(22), m[1:4], reasoner.Proposals{Patterns: noticed(runs, m[1:4]...).Patterns, Contradictions: denial(m[4]).Contradictions})
+	p = b.reflect(day(22), m[1:4], reasoner.Proposals{Patterns: noticed(runs, m[1:4]...).Patterns,
+		Contradictions: denial(m[4]).Contradictions})
 	require.Empty(t, p.Dropped)
 	require.Empty(t, b.clues)
 	require.Equal(t, []lifecycle.Kind{lifecycle.Created, lifecycle.Contradicted}, b.kinds(b.only().ID))
@@ -197,7 +201,8 @@ func TestReviewOfALongHistory(t *testing.T) {
 	for _, c := range []struct {
 		supporting, contradicting int
 		due                       bool
-	}{{10_000, 4_285, false}, {10_000, 4_286, true}, {2_334, 1_000, false}, {2_331, 1_000, true}, {100_000, 1_500, false}} {
+	}{{10_000, 4_285, false}, {10_000, 4_286, true}, {2_334, 1_000, false}, {2_331, 1_000, true},
+		{100_000, 1_500, false}} {
 		b := newBook(t)
 		trait := b.behavior(runs, 0.9, "")
 		b.change(trait.ID, func(t *traits.Trait) { t.State.Contradictions = c.contradicting - 1 })
@@ -239,7 +244,8 @@ func TestEditedTraits(t *testing.T) {
 	b.change(trait.ID, func(t *traits.Trait) { t.Content, t.EditedAt = "I run when it is cold.", day(10) })
 	m := append(b.on(8, 11, 12), b.memory("the very moment", 10, "", ""))
 	p := b.reflect(day(12), m, contradict(trait.ID, m...))
-	require.Equal(t, []string{"the person corrected the trait after memory " + m[0].ID.String(), "the person corrected the trait after memory " + m[3].ID.String()},
+	require.Equal(t, []string{"the person corrected the trait after memory " + m[0].ID.String(),
+		"the person corrected the trait after memory " + m[3].ID.String()},
 		reasons(p))
 	require.Equal(t, 2, b.only().State.Contradictions)
 	require.Less(t, b.only().State.Confidence, 0.7)
@@ -265,7 +271,8 @@ func TestDissolvedTraits(t *testing.T) {
 		t.Parallel()
 		b, trait := dissolved(t)
 		m := b.on(20, 21)
-		b.reflect(day(20), m[:1], reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: trait.Key, Content: "x", Tentative: true, Evidence: from(m[0])}}})
+		b.reflect(day(20), m[:1], reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: trait.Key, Content: "x",
+			Tentative: true, Evidence: from(m[0])}}})
 		require.Equal(t, lifecycle.Dissolved, b.only().State.Stage, "what is tentative is noted")
 		require.Len(t, b.clues, 1)
 		p := b.reflect(day(21), m[1:], noticed(runs, m[1]))
@@ -291,7 +298,8 @@ func TestDissolvedTraits(t *testing.T) {
 			Reinforcements: reinforce(trait.ID, from(m[0])...).Reinforcements,
 			Contradictions: contradict(trait.ID, m[1]).Contradictions,
 		})
-		require.Equal(t, []string{"trait " + trait.ID.String() + " is dissolved", "trait " + trait.ID.String() + " is dissolved"}, reasons(p))
+		require.Equal(t, []string{"trait " + trait.ID.String() + " is dissolved", "trait " + trait.ID.String() +
+			" is dissolved"}, reasons(p))
 		require.Empty(t, p.order)
 	})
 	t.Run("what a person affirmed and time dissolved", func(t *testing.T) {
@@ -310,7 +318,8 @@ func TestDissolvedTraits(t *testing.T) {
 		m := b.on(20, 21, 22)
 		p := b.reflect(day(22), m, noticed(runs, m...))
 		require.Equal(t, []string{"the person dissolved it"}, reasons(p))
-		p = b.reflect(day(22), m, reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: "another", Content: "ann runs, in the MORNING", Evidence: from(m...)}}})
+		p = b.reflect(day(22), m, reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: "another",
+			Content: "ann runs, in the MORNING", Evidence: from(m...)}}})
 		require.Equal(t, []string{"the person dissolved it"}, reasons(p))
 		require.Equal(t, trait.State, b.only().State)
 	})
@@ -324,8 +333,10 @@ func TestDeletedTraits(t *testing.T) {
 	b.refused = map[string]bool{"key of " + runs: true, "Ann likes tea.": true}
 	m := b.on(1, 2, 3)
 	p := b.reflect(day(3), m, reasoner.Proposals{
-		Patterns: []reasoner.Pattern{{Key: "key of " + runs, Content: "She runs.", Evidence: from(m...)}, {Content: "Ann likes tea.", Evidence: from(m...)}},
-		Clusters: []reasoner.Cluster{{Subtype: lifecycle.Preference, Content: "Ann likes tea.", Members: []uuid.UUID{uuid.New()}}},
+		Patterns: []reasoner.Pattern{{Key: "key of " + runs, Content: "She runs.", Evidence: from(m...)},
+			{Content: "Ann likes tea.", Evidence: from(m...)}},
+		Clusters: []reasoner.Cluster{{Subtype: lifecycle.Preference, Content: "Ann likes tea.",
+			Members: []uuid.UUID{uuid.New()}}},
 	})
 	require.Empty(t, b.traits)
 	require.Empty(t, b.clues)
@@ -344,8 +355,10 @@ func TestTheSameWords(t *testing.T) {
 	b := newBook(t)
 	trait := b.behavior("Ann likes (green) tea.", 0.5, "")
 	m := b.on(5, 6, 7)
-	p := b.reflect(day(7), m, reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: "k1", Content: "ann likes green tea", Evidence: from(m[0])},
-		{Content: "ＡＮＮ likes green\ttea!", Evidence: from(m[1])}, {Key: trait.Key, Content: "Tea.", Evidence: from(m[2])}}})
+	p := b.reflect(day(7), m, reasoner.Proposals{Patterns: []reasoner.Pattern{{Key: "k1",
+		Content: "ann likes green tea", Evidence: from(m[0])},
+		{Content: "ＡＮＮ likes green\ttea!", Evidence: from(m[1])}, {Key: trait.Key, Content: "Tea.",
+			Evidence: from(m[2])}}})
 	require.Empty(t, p.Dropped)
 	require.Equal(t, 6, b.count(trait.ID, traits.Supporting))
 	require.Equal(t, 1, b.only().State.Reinforcements)
@@ -372,14 +385,19 @@ func TestDroppedReferences(t *testing.T) {
 	stranger := uuid.New()
 	given := append(from(m[0]), reasoner.Support{Memory: stranger})
 	p := b.reflect(day(7), m, reasoner.Proposals{
-		Patterns:       []reasoner.Pattern{{Content: "Ann swims.", Evidence: append(given, from(m[1:]...)...)}, {Content: "Ann sings."}, {Content: " \x00 . "}, {Content: strings.Repeat("x", 301)}},
-		Reinforcements: []reasoner.Reinforcement{{Trait: trait.ID, Evidence: given}, {Trait: stranger, Evidence: given}},
-		Contradictions: []reasoner.Contradiction{{Trait: trait.ID, Evidence: append(from(m[1]), reasoner.Support{Memory: stranger}), Reason: "r"}, {Trait: stranger}},
-		Clusters:       []reasoner.Cluster{{Subtype: lifecycle.Behavior, Content: "c", Members: []uuid.UUID{trait.ID}}, {Subtype: "soul", Content: "d"}},
-		Dropped:        []reasoner.Dropped{{What: "x", Reason: "the reasoner's own"}},
+		Patterns: []reasoner.Pattern{{Content: "Ann swims.", Evidence: append(given, from(m[1:]...)...)},
+			{Content: "Ann sings."}, {Content: " \x00 . "}, {Content: strings.Repeat("x", 301)}},
+		Reinforcements: []reasoner.Reinforcement{{Trait: trait.ID, Evidence: given},
+			{Trait: stranger, Evidence: given}},
+		Contradictions: []reasoner.Contradiction{{Trait: trait.ID,
+			Evidence: append(from(m[1]), reasoner.Support{Memory: stranger}), Reason: "r"}, {Trait: stranger}},
+		Clusters: []reasoner.Cluster{{Subtype: lifecycle.Behavior, Content: "c", Members: []uuid.UUID{trait.ID}},
+			{Subtype: "soul", Content: "d"}},
+		Dropped: []reasoner.Dropped{{What: "x", Reason: "the reasoner's own"}},
 	})
 	unknown := "memory " + stranger.String() + " is not among those that were shown"
-	require.ElementsMatch(t, []string{"the reasoner's own", unknown, "nothing speaks for it", "it says nothing", "it has more than 300 characters",
+	require.ElementsMatch(t, []string{"the reasoner's own", unknown, "nothing speaks for it", "it says nothing",
+		"it has more than 300 characters",
 		unknown, "trait " + stranger.String() + " is not among those that were shown",
 		unknown, "trait " + stranger.String() + " is not among those that were shown",
 		"traits are promoted to preference or core only", "traits are promoted to preference or core only"}, reasons(p))
@@ -387,7 +405,9 @@ func TestDroppedReferences(t *testing.T) {
 	require.Equal(t, 3, b.count(b.traits[1].ID, traits.Supporting))
 	require.Equal(t, 4, b.count(trait.ID, traits.Supporting))
 	require.Equal(t, 1, b.count(trait.ID, traits.Contradicting))
-	require.True(t, slices.ContainsFunc(p.Dropped, func(d reasoner.Dropped) bool { return d.Reason == unknown && strings.Contains(d.What, "Ann swims.") }))
+	require.True(t, slices.ContainsFunc(p.Dropped, func(d reasoner.Dropped) bool {
+		return d.Reason == unknown && strings.Contains(d.What, "Ann swims.")
+	}))
 }
 
 // Nothing sensitive is inferred, whatever a reasoner proposes, and nothing sensitive is recorded
@@ -406,12 +426,15 @@ func TestSensitiveProposals(t *testing.T) {
 		tea := b.behavior("Ann likes tea.", 0.8, "")
 		m := b.on(5, 6, 7)
 		p := b.reflect(day(7), m, reasoner.Proposals{
-			Patterns:       []reasoner.Pattern{{Key: c.key, Content: c.content, Evidence: from(m...)}},
-			Clusters:       []reasoner.Cluster{{Key: c.key, Subtype: lifecycle.Preference, Content: c.content, Members: []uuid.UUID{trait.ID, tea.ID}}},
-			Contradictions: []reasoner.Contradiction{{Trait: trait.ID, Evidence: from(m[0]), Reason: c.key + ": " + c.content}},
-			Dropped:        []reasoner.Dropped{{What: c.key + ": " + c.content, Reason: "r"}},
+			Patterns: []reasoner.Pattern{{Key: c.key, Content: c.content, Evidence: from(m...)}},
+			Clusters: []reasoner.Cluster{{Key: c.key, Subtype: lifecycle.Preference, Content: c.content,
+				Members: []uuid.UUID{trait.ID, tea.ID}}},
+			Contradictions: []reasoner.Contradiction{{Trait: trait.ID, Evidence: from(m[0]), Reason: c.key + ": " +
+				c.content}},
+			Dropped: []reasoner.Dropped{{What: c.key + ": " + c.content, Reason: "r"}},
 		})
-		require.Equal(t, []string{"r", "nothing is inferred about " + c.category, "nothing is inferred about " + c.category}, reasons(p))
+		require.Equal(t, []string{"r", "nothing is inferred about " + c.category, "nothing is inferred about " +
+			c.category}, reasons(p))
 		require.Len(t, b.traits, 2)
 		for _, d := range p.Dropped {
 			require.NotContains(t, d.What, c.content)

@@ -102,7 +102,8 @@ func TestVectorsBelongToTheirTexts(t *testing.T) {
 		requests := server.Requests()
 		require.Len(t, requests, (7+size-1)/size)
 		for _, r := range requests {
-			require.Equal(t, embeddingtest.Request{Path: path, Authorization: "Bearer " + key, Model: "model-x", Texts: r.Texts}, r)
+			require.Equal(t, embeddingtest.Request{Path: path, Authorization: "Bearer " + key, Model: "model-x",
+				Texts: r.Texts}, r)
 		}
 
 		none, err := e.Embed(t.Context(), nil)
@@ -115,7 +116,8 @@ func TestRequestFollowsConfiguration(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "from-the-environment")
 	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
 	server := embeddingtest.New(t, dimension)
-	e := open(t, providers.Config{Provider: "openai", Model: "text-embedding-3-small", Dimension: dimension, URL: server.OpenAIURL() + "/"})
+	e := open(t, providers.Config{Provider: "openai", Model: "text-embedding-3-small", Dimension: dimension,
+		URL: server.OpenAIURL() + "/"})
 	_, err := e.Embed(t.Context(), texts(1))
 	require.NoError(t, err)
 	got := server.Requests()[0]
@@ -134,12 +136,14 @@ func TestProviderIsUnavailable(t *testing.T) {
 		"bad key":           {embeddingtest.Status(401, "incorrect API key"), 401, 0, "incorrect API key; check the API key"},
 		"forbidden":         {embeddingtest.Status(403, ""), 403, 0, "forbidden; check the API key"},
 		"key in the answer": {embeddingtest.EchoKey(), 401, 0, "incorrect key in Bearer (API key)"},
-		"no such model":     {embeddingtest.Status(404, "model not found"), 404, 0, `check the model "model-x" and the URL http://127.0.0.1`},
-		"bad request":       {embeddingtest.Status(400, "dimensions not supported"), 400, 0, "dimensions not supported"},
-		"unprocessable":     {embeddingtest.EchoRequest(), 422, 0, "unprocessable entity"},
-		"rate limit":        {embeddingtest.TooManyRequests(7 * time.Second), 429, 7 * time.Second, "try again after 7s"},
-		"no time given":     {embeddingtest.TooManyRequests(-1), 429, 0, "rate limit reached"},
-		"absurd time given": {embeddingtest.TooManyRequests(1000 * time.Hour), 429, 24 * time.Hour, "try again after 24h"},
+		"no such model": {embeddingtest.Status(404, "model not found"), 404, 0,
+			`check the model "model-x" and the URL http://127.0.0.1`},
+		"bad request":   {embeddingtest.Status(400, "dimensions not supported"), 400, 0, "dimensions not supported"},
+		"unprocessable": {embeddingtest.EchoRequest(), 422, 0, "unprocessable entity"},
+		"rate limit":    {embeddingtest.TooManyRequests(7 * time.Second), 429, 7 * time.Second, "try again after 7s"},
+		"no time given": {embeddingtest.TooManyRequests(-1), 429, 0, "rate limit reached"},
+		"absurd time given": {embeddingtest.TooManyRequests(1000 * time.Hour), 429, 24 * time.Hour,
+			"try again after 24h"},
 		"server error":      {embeddingtest.Status(500, "internal"), 500, 0, "internal"},
 		"redirect":          {embeddingtest.Redirect("http://example.invalid/"), 307, 0, "said: temporary redirect"},
 		"connection lost":   {embeddingtest.Drop(), 0, 0, "does not answer"},
@@ -178,7 +182,8 @@ func TestNobodyListens(t *testing.T) {
 	require.NoError(t, err)
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
-	e := open(t, providers.Config{Provider: "ollama", Model: "m", Dimension: dimension, URL: "http://user:" + key + "@" + address + "/?token=" + key})
+	e := open(t, providers.Config{Provider: "ollama", Model: "m", Dimension: dimension, URL: "http://user:" + key +
+		"@" + address + "/?token=" + key})
 	_, err = e.Embed(t.Context(), texts(1))
 	_ = requireError(t, err, embedding.Unavailable)
 	require.ErrorContains(t, err, "http://"+address+"/ does not answer")
