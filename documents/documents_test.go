@@ -243,7 +243,7 @@ func TestDeleteFile(t *testing.T) {
 	require.ErrorIs(t, err, documents.ErrNoFile)
 }
 
-// A chunk that the user erased or forgot stays so as long as the file is unchanged.
+// A chunk that the user erased or forgot stays erased or forgotten while the file is unchanged.
 func TestErasedChunksStayErased(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -324,7 +324,7 @@ func TestStartIsTriedAgain(t *testing.T) {
 	require.Equal(t, 1, vectors)
 }
 
-// RunUntilIdle takes up jobs that have become due, whichever worker leads.
+// RunUntilIdle runs jobs that have become due, whichever worker leads.
 func TestRunUntilIdleTakesDueJobs(t *testing.T) {
 	b := setup(t)
 	b.cfg.overdue = time.Hour

@@ -93,7 +93,7 @@ func ReadOverview(ctx context.Context, db store.DB, exact int) (Overview, error)
 		return o, err
 	}
 	if o.Indexed, err = store.IndexedUsers(ctx, db); err != nil {
-		return o, fmt.Errorf("look at the indexes of vectors: %w", store.Explain(err))
+		return o, fmt.Errorf("read the vector indexes: %w", store.Explain(err))
 	}
 	for _, memoryType := range store.MemoryTypes() {
 		c, err := countType(ctx, db, memoryType, exact)
@@ -114,10 +114,10 @@ func ReadOverview(ctx context.Context, db store.DB, exact int) (Overview, error)
 		return o, fmt.Errorf("count the messages: %w", store.Explain(err))
 	}
 	if o.OldestWaiting, err = oldestWaiting(ctx, db); err != nil {
-		return o, fmt.Errorf("look for the oldest job: %w", store.Explain(err))
+		return o, fmt.Errorf("find the oldest job: %w", store.Explain(err))
 	}
 	if o.Reasoner, err = reasonerState(ctx, db); err != nil {
-		return o, fmt.Errorf("look at the reasoner's calls: %w", store.Explain(err))
+		return o, fmt.Errorf("read the reasoner's calls: %w", store.Explain(err))
 	}
 	return o, nil
 }

@@ -101,7 +101,7 @@ func (p *Pulse) readPeople(ctx context.Context, db store.DB) (err error) {
 		return err
 	}
 	if p.Reasoner, err = reasonerState(ctx, db); err != nil {
-		return fmt.Errorf("look at the reasoner's calls: %w", err)
+		return fmt.Errorf("read the reasoner's calls: %w", err)
 	}
 	return db.QueryRow(ctx, `
 		select clock_timestamp(),

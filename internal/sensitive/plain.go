@@ -11,9 +11,9 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
-// plain takes from a text everything that does not change how it reads: width and style of letters
-// (NFKD), accents, case, invisible characters, letters of other scripts that look like Latin ones,
-// traditional forms of characters. Symbols that stand for a word become it.
+// plain normalizes differences that a reader ignores: width and style of letters (NFKD), accents,
+// case, invisible characters, letters of other scripts that look like Latin ones, and traditional
+// forms of characters. It replaces symbols that stand for a word with the word.
 func plain(text string) []rune {
 	rs := make([]rune, 0, len(text))
 	if isASCII(text) {
@@ -51,8 +51,8 @@ func lowerASCII(b byte) rune {
 	return rune(b)
 }
 
-// invisible tells whether a character takes no room of its own: format characters, marks, and the
-// fillers, which Unicode counts as letters.
+// invisible reports whether a character has no width: format characters, marks, and fillers, which
+// Unicode counts as letters.
 func invisible(r rune) bool {
 	switch r {
 	case 0x115F, 0x1160, 0x3164, 0xFFA0, 0x2800:

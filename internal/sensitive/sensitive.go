@@ -1,7 +1,8 @@
-// Package sensitive recognizes texts about matters that must never be inferred of a person: health, politics, religion,
-// sexuality, ethnicity (DESIGN §5, C §8.2), in English and Chinese. It knows words, not people, and errs on the side of
-// calling a text sensitive, since a lost trait is cheaper than one that should not exist. Health means diagnoses,
-// symptoms, medication, therapy, disability, pregnancy and addiction; sports, food, tiredness and moods are not health.
+// Package sensitive recognizes texts about matters that must never be inferred about a person: health, politics,
+// religion, sexuality, ethnicity (DESIGN §5, C §8.2), in English and Chinese. It knows words, not people, and errs on
+// the side of calling a text sensitive, since a lost trait is cheaper than one that should not exist. Health means
+// diagnoses, symptoms, medication, therapy, disability, pregnancy and addiction; sports, food, tiredness and moods are
+// not health.
 //
 // The expressions are patterns in lists/*.txt. An expression within a harmless one does not count.
 //
@@ -71,7 +72,7 @@ func Category(text string) (category string, ok bool) {
 	return "", false
 }
 
-// anyLength does not limit how many words an expression has.
+// anyLength does not limit the number of words of an expression.
 const anyLength = 1 << 30
 
 // find returns the category of the first expression of at most so many words that is not within a harmless one.

@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
-// lines reads a file of testdata, comments left out.
+// lines reads a file of testdata without its comments.
 func lines(t testing.TB, name string) []string {
 	t.Helper()
 	file, err := os.ReadFile("testdata/" + name)
@@ -51,7 +51,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// Every sensitive text stays sensitive in another dress.
+// Every sensitive text stays sensitive in disguise.
 func TestDisguises(t *testing.T) {
 	t.Parallel()
 	disguises := map[string]func(string) string{

@@ -11,13 +11,13 @@ import (
 type word struct {
 	text  []rune
 	han   bool
-	gap   int  // how many characters are between it and the one before
+	gap   int  // number of characters between it and the previous word
 	tied  bool // the only one of these is a symbol that may hide a word
 	apart bool // a line, or with a space a clause, ends between it and the one before
 	ends  bool // a clause ends behind it
 }
 
-// split takes a plain text apart.
+// split splits a plain text into words.
 func split(rs []rune) []word {
 	text := make([]word, 0, len(rs)/4+1)
 	for i := 0; i < len(rs); {
@@ -66,8 +66,8 @@ func clauseEnd(r rune) bool { return strings.ContainsRune(".!?;:,\n。、…", r
 // tie reports whether a symbol may be put into a word to hide it.
 func tie(r rune) bool { return strings.ContainsRune("-*._·•~|^`+/\\", r) }
 
-// join puts words together again, without what stood between them except the ends of clauses. Chinese characters that
-// stand one by one belong together, whatever stood between them.
+// join joins words, without the characters between them except the ends of clauses. It joins single Chinese characters
+// whatever is between them.
 func join(words []word) string {
 	var b strings.Builder
 	b.Grow(8 * len(words))
@@ -94,8 +94,8 @@ func (w word) alone() bool { return w.han && len(w.text) == 1 }
 // cipher has the letters for which digits and signs are used.
 var cipher = map[rune]rune{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '8': 'b', '@': 'a', '$': 's'}
 
-// decipher puts letters in the place of such digits and signs. A word without a letter is a number. It returns nil where
-// there are none.
+// decipher replaces such digits and signs with letters. A word without a letter is a number. It returns nil if nothing
+// changes.
 func decipher(words []word) (all []word) {
 	for i, w := range words {
 		if w.han || !slices.ContainsFunc(w.text, latin) || !slices.ContainsFunc(w.text, func(r rune) bool { return cipher[r] != 0 }) {
@@ -112,10 +112,10 @@ func decipher(words []word) (all []word) {
 	return all
 }
 
-// maxTied is how long a word is at most that symbols may have taken apart.
+// maxTied is the maximum length of a word that symbols may split.
 const maxTied = 40
 
-// untie joins words between which only a symbol stands: "dia-betic". It returns nil where there are none.
+// untie joins words that only a symbol separates: "dia-betic". It returns nil without any.
 func untie(words []word) (all []word) {
 	if !slices.ContainsFunc(words, func(w word) bool { return w.tied }) {
 		return nil

@@ -23,7 +23,7 @@ type service struct {
 	cmd  *exec.Cmd
 	out  *output
 	done chan struct{} // closed when it has ended
-	err  error         // how; to be read after done
+	err  error         // its exit error, valid after done
 }
 
 // startService starts a program and waits until its output contains ready.

@@ -23,8 +23,8 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// reflectOn loads the records into a database that is dropped afterwards, and returns what the visible traits of each
-// user say after reflection.
+// reflectOn loads the records into a temporary database, reflects, and returns the contents of each user's visible
+// traits.
 func reflectOn(ctx context.Context, records string, reasoner worker.ReasonerConfig) map[string][]string {
 	dsn := must.Get(pgtest.Create(ctx))
 	defer func() { must.OK(pgtest.Drop(context.WithoutCancel(ctx), dsn)) }()

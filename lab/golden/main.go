@@ -33,7 +33,7 @@ func main() {
 	flag.StringVar(&o.binary, "oxbow", "", "the `program` to look at (default: built from the root module)")
 	flag.StringVar(&o.only, "only", "", "only sections whose name matches this `pattern`")
 	flag.StringVar(&o.evalDir, "eval", "", "also rank the development files in this `directory`")
-	flag.StringVar(&o.out, "out", "", "compare with, or update, the recordings in this `directory` (default: testdata)")
+	flag.StringVar(&o.out, "out", "", "`directory` of the recordings to compare with or update (default: testdata)")
 	flag.BoolVar(&o.update, "update", false, "accept what differs")
 	faults := flag.Bool("faults", false, "plant the faults whose names match -only, and check that each is noticed")
 	flag.Parse()

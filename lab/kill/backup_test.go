@@ -306,7 +306,7 @@ func (l *load) keepBusy(conn *pgx.Conn) {
 	}, patience, 20*time.Millisecond)
 }
 
-// restorePoint names a moment, and waits until the archive has it.
+// restorePoint creates a restore point, and waits until the archive has it.
 func (l *load) restorePoint(name string) (at uint64) {
 	conn := l.connect(l.DSN(appName))
 	defer conn.Close(context.Background())

@@ -40,7 +40,7 @@ type (
 	Entity = answer.Entity
 	// Relation is a relation between two entities.
 	Relation = answer.Relation
-	// Used is a recalled memory that a reply rests on.
+	// Used is a recalled memory that a reply uses.
 	Used = answer.Used
 	// Resolution is a decision on a conflict's candidate.
 	Resolution = answer.Resolution

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// attribute is something of which a person has one at a time, with its value: a name, a home, a favourite colour.
+// attribute is an attribute with one value at a time, such as a name, a home or a favourite colour, and its value.
 type attribute struct {
 	key        string // name, home, job, employer, age, status, favourite:colour, my:phone, named:wife …
-	value      string // as it was said, in lower case, without articles
-	denied     bool   // this is not the value
+	value      string // as stated, in lower case, without articles
+	denied     bool   // the sentence denies the value
 	over       bool   // no value is left: a job that was lost
-	start, end int    // where the value stands in its sentence, in bytes
+	start, end int    // position of the value in its sentence, in bytes
 }
 
-// kinds are the attributes of values that have another name in the patterns.
+// kinds maps the names of values in the patterns to attributes.
 var kinds = map[string]string{"role": "job", "company": "employer"}
 
-// attributesOf returns the attributes that a sentence gives, by the patterns of facts.txt.
+// attributesOf returns the attributes that a sentence states, by the patterns of facts.txt.
 func (s *sentence) attributesOf() []attribute {
 	if s.looked {
 		return s.found
@@ -58,7 +58,7 @@ func (s *sentence) attributesOf() []attribute {
 	return s.found
 }
 
-// known drops repetitions, and the end of a job or home of which the same sentence gives the new value.
+// known drops repetitions, and the end of a job or home if the same sentence states the new value.
 func known(found []attribute) []attribute {
 	var kept []attribute
 	for _, a := range found {
@@ -71,11 +71,11 @@ func known(found []attribute) []attribute {
 	return kept
 }
 
-// single reports whether an attribute has one value at a time: somebody has several hobbies, and comes from a town and
-// from a country.
+// single reports whether an attribute has one value at a time. Hobbies and origins, for example, may have several.
 func (a attribute) single() bool { return a.key != "origin" && a.key != "hobby" }
 
-// answers returns the attribute that the answer to a question gives: "Where do you live?", "Porto".
+// answers returns the attribute that the answer to a question states: "Where do you live?",
+// "Porto".
 func answers(question, answer string) (attribute, bool) {
 	question, answer = strings.TrimSpace(question), strings.TrimSpace(answer)
 	q, a := read(question), read(answer)

@@ -16,14 +16,15 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// records are the messages of a file of dialogues with questions, and which of them answer one.
+// records holds the messages of a file of dialogues with questions, and the messages that answer
+// one.
 type records struct {
 	messages [][]reasoner.Message // by session
 	gold     map[uuid.UUID]bool
 }
 
-// readRecords reads a file such as `oxbow eval` reads: memories, which are taken as messages, and
-// questions with the memories that answer them.
+// readRecords reads a file for `oxbow eval`: memories, which are used as messages, and questions
+// with the memories that answer them.
 func readRecords(tb testing.TB, path string) records {
 	tb.Helper()
 	file, err := os.Open(path)
@@ -81,9 +82,9 @@ func (r records) batches() []reasoner.Conversation {
 	return all
 }
 
-// BenchmarkRecords extracts from the file that OXBOW_EXTRACT_RECORDS names, and reports how many
-// candidates it makes of a message, how many messages each of them cites, and which share of the
-// messages that answer a question one of them cites.
+// BenchmarkRecords extracts from the file in OXBOW_EXTRACT_RECORDS, and reports the number of
+// candidates per message, the number of messages that each cites, and the share of answering
+// messages that a candidate cites.
 func BenchmarkRecords(b *testing.B) {
 	path := os.Getenv("OXBOW_EXTRACT_RECORDS")
 	if path == "" {

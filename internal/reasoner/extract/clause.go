@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	maxClauses = 240 // the length of the longest sentence that is taken apart, in bytes
-	maxHabit   = 8   // how many words a habit takes, or pairs of Chinese characters
+	maxClauses = 240 // maximum length of a sentence that is split, in bytes
+	maxHabit   = 8   // maximum number of words, or pairs of Chinese characters, of a habit
 )
 
-// clauses splits a sentence that says several things of its speaker, each of which may change without the others: "I
-// live in Berlin and work as a nurse at Charité", 我住在北京，是一名护士. Each part stands alone.
+// clauses splits a sentence with several statements about its speaker that can change independently: "I live in Berlin
+// and work as a nurse at Charité", 我住在北京，是一名护士. Each part is a complete sentence.
 func clauses(s sentence, t *talk) []sentence {
 	p := s.Text
 	if len(s.text) > maxClauses || !p.Has("clause.self") {
@@ -60,7 +60,7 @@ func jobAndEmployer(s sentence, found []attribute) []sentence {
 	return []sentence{s}
 }
 
-// standing gives the rest of a sentence the subject of its beginning, unless it has one, or goes on about another.
+// standing gives the rest of a sentence the subject of its beginning, unless it has its own or continues with another.
 func standing(head, tail string) (string, bool) {
 	next := language.Read(tail)
 	if next.Len("clause.subject", 0) > 0 {
@@ -82,7 +82,7 @@ func standing(head, tail string) (string, bool) {
 	return self.Value + " " + tail, true
 }
 
-// separate reports whether two statements are better kept apart: each says of itself what may change.
+// separate reports whether two statements can change independently.
 func separate(first, second *sentence, t *talk) bool {
 	a, b := first.attributesOf(), second.attributesOf()
 	switch {
@@ -99,24 +99,24 @@ func separate(first, second *sentence, t *talk) bool {
 	return one.stays() && other.stays()
 }
 
-// stays reports whether a statement is worth remembering by itself, and says what is so.
+// stays reports whether a statement is a fact that is worth remembering alone.
 func (r *reading) stays() bool {
 	return r.kind == statement && r.anchored && r.lasting()
 }
 
-// brief reports whether a statement is a taste or a skill, said in few words.
+// brief reports whether a statement is a short one about a taste or a skill.
 func (r *reading) brief() bool {
 	return r.stays() && (len(r.text) <= shortFact || r.Han > 0) &&
 		(r.category == reasoner.StablePreference || r.category == reasoner.Skill)
 }
 
-// apart reports whether a sentence would be a fact if it stood alone.
+// apart reports whether a sentence would be a fact alone.
 func apart(s *sentence, t *talk) bool {
 	r := readSentence(*s, t)
 	return r.kind == statement && (len(r.attributes) > 0 || r.brief())
 }
 
-// habit reports whether a sentence says, in few words, what somebody does again and again.
+// habit reports whether a sentence is a short statement of a habit.
 func (s *sentence) habit() bool {
 	t := s.Text
 	return s.words+t.Han/2 <= maxHabit && t.Has("habit")

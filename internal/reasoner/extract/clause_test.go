@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What may change without the rest stands alone, in its language; after each the attributes that it is about.
+// Statements that can change independently become separate, in their language; after each, the attributes that it is
+// about.
 func TestClauses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
@@ -38,7 +39,7 @@ func TestClauses(t *testing.T) {
 	}
 }
 
-// What is wished, planned, supposed or past, and what others do, is about nothing that the speaker has one of.
+// Wishes, plans, assumptions, the past, and the actions of others state no attribute of the speaker.
 func TestNobodysAttributes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -55,7 +56,7 @@ func TestNobodysAttributes(t *testing.T) {
 	}
 }
 
-// A short answer tells of what was asked.
+// A short answer states the attribute in the question.
 func TestAnswersAreAbout(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ asked, said, want string }{

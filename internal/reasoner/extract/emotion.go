@@ -7,10 +7,11 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// nearFeeling is how many words before one of feeling may strengthen, weaken or deny it.
+// nearFeeling is the number of words before an emotional word that may strengthen, weaken or negate
+// it.
 const nearFeeling = 3
 
-// emotionOf weighs the words of feeling in some sentences, by feelings.txt; nil if there are none.
+// emotionOf weighs the emotional words in sentences, by feelings.txt. It returns nil without any.
 func emotionOf(sentences []reading) *reasoner.Emotion {
 	var valence, arousal, n, strongest float64
 	label := ""

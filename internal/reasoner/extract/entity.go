@@ -14,10 +14,10 @@ import (
 const (
 	maxEntities  = 12 // of a candidate
 	maxRelations = 12
-	maxName      = 80 // the length of the longest name, in bytes
+	maxName      = 80 // maximum length of a name, in bytes
 )
 
-// entitiesOf finds who and what some sentences name, by entities.txt.
+// entitiesOf returns the people and things that sentences name, by entities.txt.
 func entitiesOf(sentences []reading) []reasoner.Entity {
 	var found []reasoner.Entity
 	add := func(name, kind string) {
@@ -59,17 +59,17 @@ func entitiesOf(sentences []reading) []reasoner.Entity {
 var (
 	titles      = regexp.MustCompile(`《([^》]{1,50})》|["“]([A-Z][^"”]{0,48}[^"”.,!?])["”]`)
 	entityKinds = []string{"person", "place", "animal"}
-	// valueKinds are the kinds of entities that are values of facts.
+	// valueKinds maps attributes to the kinds of entities that are their values.
 	valueKinds = map[string]string{"employer": "organization", "home": "place", "origin": "place", "name": "person"}
 )
 
-// names finds words with a capital letter, but for the first of a sentence, unless it is clearly a name.
+// names returns capitalized words, except the first of a sentence unless it is clearly a name.
 func (s *sentence) names(t *talk, add func(name, kind string)) {
 	isName := func(i int) bool {
 		k := &s.Tokens[i]
 		return k.Capital && len(k.Lower) > 1 && s.Len("entity.not", i) == 0 && !t.takesPart(k.Lower)
 	}
-	next := func(i int) bool { // separated by a space alone
+	next := func(i int) bool { // separated only by a space
 		return i < len(s.Tokens) && !s.Tokens[i].Mark && s.text[s.Tokens[i-1].End:s.Tokens[i].Start] == " "
 	}
 	for i := 0; i < len(s.Tokens); i++ {
@@ -112,7 +112,7 @@ func (s *sentence) kindOf(from, to int) string {
 	return cmp.Or(m.Value, "other")
 }
 
-// relationsOf finds what some sentences say of how the entities that they name belong to who speaks.
+// relationsOf returns the relations to the speaker that sentences state of the entities that they name.
 func relationsOf(sentences []reading, entities []reasoner.Entity) []reasoner.Relation {
 	var found []reasoner.Relation
 	for i := range sentences {
@@ -131,7 +131,8 @@ func relationsOf(sentences []reading, entities []reasoner.Entity) []reasoner.Rel
 	return found
 }
 
-// relation returns what an entity is to who speaks; "" if the sentence does not say.
+// relation returns the relation of an entity to the speaker, or "" if the sentence does not state
+// it.
 func (r *reading) relation(e *reasoner.Entity) string {
 	for _, a := range r.attributes {
 		if !strings.HasPrefix(a.value, strings.ToLower(e.Name)) {

@@ -1,6 +1,6 @@
-// Package extract is the extractor and summarizer that needs no model and no network: rules for English and Chinese that
-// choose the messages worth remembering and resolve them against existing memories. The words and patterns are data, in
-// package language; docs/extraction-rules.md describes the limits.
+// Package extract contains the extractor and summarizer that need no model and no network: rules for English and
+// Chinese that choose the messages worth remembering and resolve them against existing memories. The words and patterns
+// are data, in package language; docs/extraction-rules.md describes the limits.
 package extract
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/when"
 )
 
-// Extractor is the extractor of rules. It has no state: the same conversation gives the same candidates.
+// Extractor extracts by rules. It has no state: the same conversation gives the same candidates.
 type Extractor struct{}
 
-// New returns the extractor of rules.
+// New returns an extractor.
 func New() *Extractor { return &Extractor{} }
 
 // Name returns "rules-v1".
@@ -27,7 +27,7 @@ func (*Extractor) Name() string { return "rules-v1" }
 
 var _ reasoner.Extractor = (*Extractor)(nil)
 
-// Extract proposes what is worth remembering of the new messages. The only error is that of ctx.
+// Extract proposes memories from the new messages. The only error is that of ctx.
 func (*Extractor) Extract(ctx context.Context, c reasoner.Conversation) (reasoner.Extraction, error) {
 	var x reasoner.Extraction
 	drop := func(m *reasoner.Message, reason string) {
@@ -66,12 +66,12 @@ func (*Extractor) Extract(ctx context.Context, c reasoner.Conversation) (reasone
 	return x, nil
 }
 
-// speaks reports whether a message is of the user, or of a person in a dialogue that the user keeps.
+// speaks reports whether a message is from the user, or from a person in a recorded dialogue.
 func speaks(m *reasoner.Message) bool {
 	return m.Role == "user" && (m.Speaker == "" || !language.Read(m.Speaker).Has("speaker.machine"))
 }
 
-// speakerOf returns the name of the speaker of a message; "" for the user.
+// speakerOf returns the name of the speaker of a message, or "" for the user.
 func speakerOf(m *reasoner.Message) string {
 	name := strings.TrimSpace(m.Speaker)
 	if language.Read(name).Len("speaker.self", 0) > 0 {
@@ -82,7 +82,7 @@ func speakerOf(m *reasoner.Message) string {
 
 func sameSpeaker(a, b *reasoner.Message) bool { return a.Role == b.Role && a.Speaker == b.Speaker }
 
-// talk has the first names of the speakers of a conversation, in lower case: they are spoken to, and not spoken of.
+// talk has the first names of the speakers of a conversation, in lower case. They are addressed, not talked about.
 type talk struct{ names []string }
 
 func talkOf(messages []reasoner.Message) *talk {
@@ -99,14 +99,14 @@ func talkOf(messages []reasoner.Message) *talk {
 	return t
 }
 
-// takesPart reports whether a word in lower case is the name of a speaker, or short for it.
+// takesPart reports whether a word in lower case is the name of a speaker, or a short form of it.
 func (t *talk) takesPart(word string) bool {
 	return len(word) >= 2 && slices.ContainsFunc(t.names, func(name string) bool {
 		return strings.HasPrefix(name, word) && (len(word) >= 3 || word == name)
 	})
 }
 
-// candidateOf makes a candidate of a note.
+// candidateOf converts a note to a candidate.
 func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 	m := &messages[n.by]
 	c := reasoner.Candidate{Content: n.content, Speaker: speakerOf(m), Context: contextOf(n.sentences)}
@@ -158,8 +158,8 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 	return c
 }
 
-// tasteOf returns what a taste, a skill or something that is over is about: "taste:coffee" of "I love strong coffee" and
-// of "I don't drink coffee any more", so that they are compared.
+// tasteOf returns the subject of a taste, a skill or something that ended: "taste:coffee" for "I love strong coffee"
+// and for "I don't drink coffee any more", so that they are compared.
 func tasteOf(c *reasoner.Candidate) []string {
 	taste := c.Category == reasoner.StablePreference || c.Category == reasoner.ShortPreference || c.Category == reasoner.Skill
 	if c.Type != "fact" || !taste && !c.Negates {
@@ -176,7 +176,8 @@ func tasteOf(c *reasoner.Candidate) []string {
 	return []string{"taste:" + strings.Join(last, "")}
 }
 
-// importanceOf returns 0.3 to 0.6 for an event, by its length and feeling, and for other things what they are worth.
+// importanceOf returns 0.3 to 0.6 for an event, depending on its length and emotion, and the weight of its kind for
+// anything else.
 func importanceOf(n *note, best *reading, e *reasoner.Emotion) float64 {
 	x := 0.3 + 0.2*math.Min(1, math.Max(0, (n.weight-enough)/25))
 	if e != nil {
@@ -185,7 +186,7 @@ func importanceOf(n *note, best *reading, e *reasoner.Emotion) float64 {
 	return round(math.Max(math.Min(x, 0.6), best.importance))
 }
 
-// timeOf returns when something happened, or since when it is so; zero if no sentence says.
+// timeOf returns when something happened, or since when it is true; zero if no sentence states it.
 func timeOf(n *note, m *reasoner.Message, kind string) time.Time {
 	for i := range n.sentences {
 		r := &n.sentences[i]
@@ -209,7 +210,7 @@ func sameDay(a, b time.Time) bool {
 	return a.Format(time.DateOnly) == b.In(a.Location()).Format(time.DateOnly)
 }
 
-// contextOf infers the part of life that something belongs to: work before learning before company before home.
+// contextOf infers the context of a statement: work before learning before company before home.
 func contextOf(sentences []reading) string {
 	for _, context := range []string{"context.work", "context.learning", "context.social", "context.personal"} {
 		if slices.ContainsFunc(sentences, func(r reading) bool { return r.Has(context) }) {

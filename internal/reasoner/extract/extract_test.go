@@ -13,10 +13,10 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// said is when the first message of a conversation is said: a Thursday.
+// said is the time of the first message of a conversation, a Thursday.
 var said = time.Date(2026, time.May, 14, 16, 20, 0, 0, time.UTC)
 
-// talking makes a conversation of "role: text" or "Name: text" lines, a minute apart, all of them new.
+// talking returns a conversation of "role: text" or "Name: text" lines, a minute apart, all of them new.
 func talking(lines ...string) reasoner.Conversation {
 	c := reasoner.Conversation{Now: said}
 	for i, l := range lines {
@@ -47,7 +47,7 @@ func extracted(t *testing.T, c reasoner.Conversation) reasoner.Extraction {
 	return x
 }
 
-// only returns the one candidate of one message of the user.
+// only returns the single candidate of a message of the user.
 func only(t *testing.T, text string) reasoner.Candidate {
 	t.Helper()
 	x := extracted(t, talking("user: "+text))
@@ -107,7 +107,7 @@ func TestWorthRemembering(t *testing.T) {
 	}
 }
 
-// What is so as before is worth as much as what is so, and keeps its words.
+// A statement that something continues weighs as much as the plain statement, and keeps its words.
 func TestContinuance(t *testing.T) {
 	t.Parallel()
 	for text, about := range map[string]string{
@@ -135,7 +135,7 @@ func TestNothingToRemember(t *testing.T) {
 	}
 }
 
-// Only people speak of themselves, and only in new messages.
+// Only new messages of people are extracted.
 func TestWhoSpeaks(t *testing.T) {
 	t.Parallel()
 	x := extracted(t, talking("assistant: I live in Lisbon and I love climbing.", "system: My name is Ana. I work at a bakery.", "tool: I moved to Porto last year with my two sons."))
@@ -156,7 +156,7 @@ func TestWhoSpeaks(t *testing.T) {
 	require.Empty(t, extracted(t, c).Candidates[0].Speaker)
 }
 
-// A message that speaks to the model as a machine is left out as a whole, and said to be.
+// A message that addresses the model as a machine is left out as a whole, and reported.
 func TestInstructions(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -186,7 +186,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// Sensitive matters are facts like others: it is only that no trait is inferred from them.
+// Sensitive matters are ordinary facts; only traits are not inferred from them.
 func TestSensitiveIsRemembered(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"I was diagnosed with diabetes last month", "I'm Catholic and we go to mass every Sunday morning", "我有糖尿病，每天要打胰岛素", "I voted for the greens in the last election because of the new rail line"} {
@@ -194,7 +194,8 @@ func TestSensitiveIsRemembered(t *testing.T) {
 	}
 }
 
-// What a person has one of becomes a memory of its own, so that another value can take its place.
+// An attribute with one value at a time becomes a separate memory, so that another value can
+// replace it.
 func TestOneStatementEach(t *testing.T) {
 	t.Parallel()
 	contents := func(text string) []string {
@@ -231,7 +232,7 @@ func TestAdjacentMessages(t *testing.T) {
 	require.Len(t, extracted(t, c).Candidates, 2, "hours later")
 }
 
-// A short answer says nothing without its question.
+// A short answer is incomplete without its question.
 func TestAnswerWithItsQuestion(t *testing.T) {
 	t.Parallel()
 	c := talking("assistant: Nice. What are the names of your two parrots?", "user: Pablo and Frida.")
@@ -356,7 +357,7 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// Who somebody is matters most, then what they like; what happened by how much is said of it.
+// Identity is most important, then tastes; the importance of events depends on their length.
 func TestImportance(t *testing.T) {
 	t.Parallel()
 	name, home, taste := only(t, "My name is Ana").Importance, only(t, "I live in Lisbon").Importance, only(t, "I love climbing").Importance
@@ -369,7 +370,7 @@ func TestImportance(t *testing.T) {
 	require.Greater(t, long, event)
 }
 
-// What a model was told of a memory, and the user repeats, is no news.
+// A recalled memory that the user repeats is not proposed again.
 func TestRecalledIsNotProposedAgain(t *testing.T) {
 	t.Parallel()
 	c := talking("user: I live in Lisbon with my two cats")
@@ -421,8 +422,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// A document that is pasted into a conversation is read as far as a conversation goes. Reading that
-// is not linear would take hours.
+// Only the beginning of a pasted document is read. Reading in more than linear time would take
+// hours.
 func TestLongMessages(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

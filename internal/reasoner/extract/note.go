@@ -9,30 +9,30 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
-// Weights are about numbers of words that carry meaning, lengths are in bytes.
+// Weights are approximate numbers of meaningful words, lengths are in bytes.
 const (
-	enough      = 4.5 // the least weight of a message that says nothing lasting about its speaker
-	thin        = 1.2 // the least weight of a sentence that is kept
+	enough      = 4.5 // minimum weight of a message without a lasting statement about its speaker
+	thin        = 1.2 // minimum weight of a sentence
 	answered    = 1.5 // the additional weight of an answer to a question
 	shortAnswer = 4.0 // below this weight, an answer is kept with its question
 	maxContent  = 2000
-	maxJoined   = 420 // the length of two messages that are kept as one
-	shortFact   = 36  // the length of a taste or a skill that is a fact of its own
+	maxJoined   = 420 // maximum length of two messages that become one memory
+	shortFact   = 36  // maximum length of a taste or a skill that is a separate fact
 	maxQuestion = 160
 	maxAnswer   = 60
 )
 
-// note is a message, or a part of one, that is worth remembering.
+// note is a message or a part of one that is worth remembering.
 type note struct {
 	first, last int // the places of its messages in the conversation
 	by          int // the place of a message of its speaker
 	sentences   []reading
 	content     string
 	weight      float64
-	alone       bool // says one thing that is so of a person: it is joined to nothing
+	alone       bool // states one fact about a person, so it is not joined with others
 }
 
-// notesOf returns what is worth remembering of the i-th message. refused reports whether it is an instruction to a model.
+// notesOf returns the notes of the i-th message. refused reports whether it is an instruction to a model.
 func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused bool) {
 	sentences, attached := split(messages[i].Content)
 	var kept []reading
@@ -76,7 +76,7 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 	return notes, false
 }
 
-// noteOf puts sentences of the i-th message together.
+// noteOf joins sentences of the i-th message.
 func noteOf(i int, kept []reading, attached string) note {
 	n := note{first: i, last: i, by: i, sentences: kept}
 	for j := range kept {
@@ -109,7 +109,7 @@ func spaced(text, more string) string {
 	return text + more
 }
 
-// ask puts the question before the answer, if there is one.
+// ask puts the question before the answer, if the answer has one.
 func (n *note) ask(question string) {
 	if question != "" {
 		n.content, n.first = question+" — "+n.content, n.first-1
@@ -134,7 +134,7 @@ func questionBefore(messages []reasoner.Message, i int) string {
 	return last.text
 }
 
-// answer makes a note of a bare answer to what an assistant asked of the user: "Where do you live?", "Porto".
+// answer returns a note for a bare answer to a question of an assistant: "Where do you live?", "Porto".
 func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
 	if len(sentences) != 1 || sentences[0].asks() || len(sentences[0].text) > maxAnswer {
 		return note{}, false
@@ -159,8 +159,8 @@ func answer(sentences []sentence, asked string, i int, t *talk) (note, bool) {
 	return n, true
 }
 
-// joins reports whether a note goes on from the one before it, by the same speaker with no more than one message
-// between: both are short, and about the same.
+// joins reports whether a note continues the previous one: both are short, about the same subject, and from one
+// speaker, with at most one message in between.
 func joins(messages []reasoner.Message, a, b *note) bool {
 	first, second := &messages[a.last], &messages[b.first]
 	gap, length := b.first-a.last, len(a.content)+len(b.content)

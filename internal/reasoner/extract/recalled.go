@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 )
 
-// stem takes the commonest endings off an English word in lower case.
+// stem removes the most common endings of an English word in lower case.
 func stem(w string) string {
 	w = strings.TrimSuffix(w, "'s")
 	for _, end := range []string{"ing", "ies", "ied", "ed", "es", "s"} {
@@ -32,7 +32,7 @@ func stem(w string) string {
 	return w
 }
 
-// matter returns the words of a text that carry meaning: stems, and pairs of Chinese characters.
+// matter returns the meaningful words of a text: stems, and pairs of Chinese characters.
 func matter(text string) map[string]bool {
 	t := language.Read(text)
 	words, before := map[string]bool{}, -1
@@ -52,12 +52,12 @@ func matter(text string) map[string]bool {
 	return words
 }
 
-// recall is what was recalled into a conversation.
+// recall holds the memories recalled into a conversation.
 type recall struct {
 	held   []reasoner.Held
 	matter []map[string]bool
 	sense  []sense
-	spread map[string]int // in how many of them a word is
+	spread map[string]int // number of memories that contain a word
 }
 
 func readHeld(held []reasoner.Held) *recall {
@@ -73,7 +73,7 @@ func readHeld(held []reasoner.Held) *recall {
 	return r
 }
 
-// repeat reports whether a text says nearly word for word what was recalled.
+// repeat reports whether a text repeats a recalled memory almost word for word.
 func (r *recall) repeat(text string) bool {
 	if len(r.held) == 0 {
 		return false
@@ -96,8 +96,8 @@ func (r *recall) repeat(text string) bool {
 	})
 }
 
-// used returns the recalled memories that a new reply of the assistant really used: it has words of theirs that nobody
-// had said in the conversation before, and that few of the others have.
+// used returns the recalled memories that a new reply of the assistant used: the reply has words of theirs that are new
+// in the conversation and rare in the other memories.
 func (r *recall) used(c reasoner.Conversation) (ids []uuid.UUID) {
 	if len(r.held) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// Resolve says what becomes of each candidate. Similarity only nominates: what decides is what both
-// say. The only error is that of ctx.
+// Resolve decides about each candidate. Similarity only nominates; the statements themselves
+// decide. The only error is that of ctx.
 func (*Extractor) Resolve(ctx context.Context, now time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
 	all := make([]reasoner.Resolution, len(conflicts))
 	for i := range conflicts {
@@ -36,7 +36,7 @@ func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
 			own, held = append(own, h), append(held, senseOf(h.Content))
 		}
 	}
-	// An event of another day is another event, however alike.
+	// Events of different days are different, however similar.
 	at := cmp.Or(c.Candidate.Time, now)
 	same := -1
 	for i := len(own) - 1; i >= 0; i-- {
@@ -93,20 +93,20 @@ func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
 	return reasoner.Resolution{Operation: reasoner.Add, Reason: "nothing says the same, and nothing is taken back by it"}
 }
 
-// sense is what a statement says, as far as rules can tell.
+// sense is the meaning of a statement, as far as the rules recognize it.
 type sense struct {
 	words      []string // those that carry matter, in their order: stems, and characters of Chinese
 	objects    []string // the same without verbs of liking and taking, and without how often
 	negated    bool
-	over       bool // no longer
-	continues  bool // as before
+	over       bool // it states that something has ended
+	continues  bool // it states that something continues
 	taste      bool // it is about liking or taking something
 	attributes []attribute
 	sentences  int
 	several    bool // it may be about more than one thing, or somebody's: "tea and coffee", "my sister's dog", 茶和咖啡
 }
 
-// senseOf reads what a statement says.
+// senseOf interprets a statement.
 func senseOf(text string) sense {
 	var s sense
 	sentences, _ := split(cutAt(text, maxContent))
@@ -137,7 +137,7 @@ func senseOf(text string) sense {
 	return s
 }
 
-// negations counts what denies a statement: "I can't stand" once, "I don't dislike" twice.
+// negations counts the negations of a statement: one in "I can't stand", two in "I don't dislike".
 func (s *sentence) negations() (n int) {
 	for range s.All("not") {
 		n++
@@ -174,7 +174,7 @@ func (s *sense) read(one sentence) {
 	}
 }
 
-// says reports whether two statements say the same.
+// says reports whether two statements mean the same.
 func (s *sense) says(h *sense) bool {
 	return s.negated == h.negated && len(s.words) > 0 && (slices.Equal(s.words, h.words) || s.continuesWhat(h))
 }

@@ -127,7 +127,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// An event of another day is another event, however alike.
+// Events of different days are different, however similar.
 func TestSameEventOfAnotherDay(t *testing.T) {
 	t.Parallel()
 	c := reasoner.Candidate{Type: "episodic", Content: "I went running by the river"}
@@ -138,7 +138,7 @@ func TestSameEventOfAnotherDay(t *testing.T) {
 	require.Equal(t, reasoner.Add, resolved(t, reasoner.Candidate{Type: "episodic", Content: "I gave up running by the river", Time: held.Time}, held).Operation, "an event stays what it was")
 }
 
-// What one person says of themselves is nothing about another.
+// Statements of one person do not affect another.
 func TestSpeakersApart(t *testing.T) {
 	t.Parallel()
 	held := reasoner.Held{ID: uuid.New(), Type: "fact", Content: "I live in Lisbon", Speaker: "Ana", Time: said}
@@ -147,7 +147,7 @@ func TestSpeakersApart(t *testing.T) {
 	require.Equal(t, reasoner.Update, resolved(t, reasoner.Candidate{Type: "fact", Content: "I live in Porto", Speaker: "ana"}, held).Operation)
 }
 
-// A memory that says more than what has another value now is not replaced: the rest would be lost.
+// A memory with more statements than the changed one is not replaced: the rest would be lost.
 func TestMoreThanTheValue(t *testing.T) {
 	t.Parallel()
 	held := reasoner.Held{ID: uuid.New(), Type: "fact", Content: "I live in Lisbon. On Sundays the whole family comes for lunch.", Time: said}

@@ -13,20 +13,20 @@ import (
 var _ reasoner.Summarizer = (*Extractor)(nil)
 
 const (
-	maxPoint     = 240     // the length of a sentence of a summary, in bytes
-	maxLines     = 10      // nobody reads who said what among more
-	maxWho       = 60      // the length of a name, in bytes
-	earlierShare = 2.0 / 3 // the share of a summary that the earlier one may take if what is new needs the rest
+	maxPoint     = 240     // maximum length of a sentence of a summary, in bytes
+	maxLines     = 10      // maximum number of speakers in a summary
+	maxWho       = 60      // maximum length of a name, in bytes
+	earlierShare = 2.0 / 3 // share of a summary that the previous one may take if the new messages need the rest
 )
 
-// line is who said or asked something.
+// line identifies a line of a summary by its speaker and kind.
 type line struct {
 	who   string // a name; "" for the user
 	asked bool   // a question or a request, and no statement
 	plain bool   // of a summary that somebody else worded
 }
 
-// point is a sentence that a summary may have.
+// point is a candidate sentence for a summary.
 type point struct {
 	line
 	text    string
@@ -34,8 +34,8 @@ type point struct {
 	chinese bool
 }
 
-// Summarize returns the sentences that say most, as they were said: those of the summary so far, and new ones, a line
-// for each who said or asked something. It leaves out what an assistant, the system or a tool said. The only error is
+// Summarize returns the most informative sentences of the summary so far and of the new messages, unchanged, with a
+// line for each speaker's statements and questions. It leaves out assistants, the system and tools. The only error is
 // that of ctx.
 func (*Extractor) Summarize(ctx context.Context, told reasoner.Told) (string, error) {
 	t := talkOf(told.Messages)
@@ -52,7 +52,7 @@ func (*Extractor) Summarize(ctx context.Context, told reasoner.Told) (string, er
 	return tell(choose(before, fresh), told.Language), nil
 }
 
-// pointsOf returns the sentences of a message that say something; none of one that is an instruction to a model.
+// pointsOf returns the informative sentences of a message, and none of an instruction to a model.
 func pointsOf(m *reasoner.Message, t *talk) (points []point) {
 	who := strings.Join(strings.Fields(cutAt(speakerOf(m), maxWho)), " ")
 	sentences, _ := split(m.Content)
@@ -68,7 +68,7 @@ func pointsOf(m *reasoner.Message, t *talk) (points []point) {
 	return points
 }
 
-// pointOf weighs a sentence: what is worth remembering counts most, then other statements, then what was asked.
+// pointOf weighs a sentence: sentences worth remembering count most, then other statements, then questions.
 func pointOf(s sentence, t *talk) (p point, ok bool) {
 	r := readSentence(s, t)
 	matter := float64(s.words) + float64(s.Han)/2
@@ -98,13 +98,13 @@ func ended(text string, chinese, question bool) string {
 	return strings.TrimRight(text, ",;:，；： ") + mark[[2]bool{chinese, question}]
 }
 
-// verbs stand between who said something and what it was.
+// verbs separate the speaker from the text of a line.
 var verbs = []struct {
 	text           string
 	asked, chinese bool
 }{{" said: ", false, false}, {" asked: ", true, false}, {"说：", false, true}, {"问：", true, true}}
 
-// pointsBefore takes a summary apart again. Lines of another form are sentences that somebody else worded.
+// pointsBefore splits a summary into points. Lines of another form were written by another summarizer.
 func pointsBefore(summary string, t *talk) (points []point) {
 	for text := range strings.Lines(summary) {
 		text = strings.TrimSpace(text)
@@ -132,7 +132,7 @@ func pointsBefore(summary string, t *talk) (points []point) {
 	return points
 }
 
-// choose takes the best points that have room, in the order in which they were said, each once.
+// choose returns the best points that fit, each once, in their original order.
 func choose(before, fresh []point) (kept []point) {
 	const overhead = 12 // of the beginning of a line; each of its points counts a part
 	all := slices.Concat(before, fresh)
@@ -164,7 +164,7 @@ func choose(before, fresh []point) (kept []point) {
 	return kept
 }
 
-// tell writes points, a line for each who said, or asked, something, in the order in which they began to.
+// tell writes points, with a line for each speaker's statements and questions, in order of first appearance.
 func tell(points []point, language string) string {
 	chinese := 0
 	for _, p := range points {

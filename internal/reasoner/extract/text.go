@@ -9,10 +9,10 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
-// maxRead is how much of a message is read, in bytes. What follows is a document, and no conversation.
+// maxRead is the maximum number of bytes read of a message. Longer messages contain documents.
 const maxRead = 8 << 10
 
-// sentence is a part of a message that ends with a mark of its own.
+// sentence is a sentence of a message.
 type sentence struct {
 	*pattern.Text
 	text   string
@@ -21,7 +21,7 @@ type sentence struct {
 	looked bool
 }
 
-// read takes a sentence apart.
+// read tokenizes a sentence.
 func read(text string) sentence {
 	s := sentence{Text: language.Read(text), text: text}
 	for i := range s.Tokens {
@@ -32,10 +32,10 @@ func read(text string) sentence {
 	return s
 }
 
-// chinese reports whether a sentence is to be read as Chinese.
+// chinese reports whether a sentence is read as Chinese.
 func (s *sentence) chinese() bool { return s.Han > 0 && s.Han >= s.words }
 
-// asks reports whether a sentence ends as a question.
+// asks reports whether a sentence ends with a question mark.
 func (s *sentence) asks() bool {
 	return strings.HasSuffix(s.text, "?") || strings.HasSuffix(s.text, "？")
 }
@@ -49,8 +49,8 @@ var (
 	ends     = regexp.MustCompile("\n|; |[.!?。！？；…][!?.。！？…" + regexp.QuoteMeta(closers) + "]*")
 )
 
-// split takes a message apart: its sentences, and the notes that stand for what was attached to it ("[image: a red
-// bicycle]"). Code and what is quoted from elsewhere are left out.
+// split returns the sentences of a message, and the notes about its attachments ("[image: a red bicycle]"). It leaves
+// out code and quotations.
 func split(content string) (sentences []sentence, attached string) {
 	text := code.ReplaceAllString(cutAt(content, maxRead), "\n")
 	var notes []string
@@ -92,7 +92,7 @@ func cutAt(text string, n int) string {
 	if n >= len(text) {
 		return text
 	}
-	for i := range min(n, utf8.UTFMax) { // further back only what is not UTF-8 has no start
+	for i := range min(n, utf8.UTFMax) { // only invalid UTF-8 has no start within this distance
 		if utf8.RuneStart(text[n-i]) {
 			return text[:n-i]
 		}

@@ -14,30 +14,29 @@ type kind int
 const (
 	statement kind = iota
 	question
-	order // asks for something to be done
+	order // requests an action
 )
 
-// reading is a sentence with what it says, by the patterns of worth.txt.
+// reading is a sentence with its interpretation by the patterns of worth.txt.
 type reading struct {
 	sentence
 	said         string // with the words of continuance that text leaves out; empty: as in text
 	talk         *talk
 	kind         kind
-	weight       float64 // about the number of words that carry meaning
-	me, you      bool    // the speaker is in it, the one who is spoken to
+	weight       float64 // approximate number of meaningful words
+	me, you      bool    // it mentions the speaker, and the person addressed
 	past, future bool
 	attributes   []attribute
-	negates      bool              // something is so no longer
+	negates      bool              // something has ended
 	anchored     bool              // worth remembering however short it is
 	category     reasoner.Category // of what is anchored
 	importance   float64           // of what is anchored
 }
 
-// whole returns the sentence as it was said.
+// whole returns the unchanged sentence.
 func (r *reading) whole() string { return cmp.Or(r.said, r.text) }
 
-// readSentence reads a sentence for what is worth remembering. If only words of continuance hide that, it reads past
-// them.
+// readSentence interprets a sentence. If words of continuance hide its meaning, it ignores them.
 func readSentence(s sentence, t *talk) reading {
 	r := readPlain(s, t)
 	if r.kind != statement || r.anchored {
@@ -61,8 +60,8 @@ func readPlain(s sentence, t *talk) reading {
 	return r
 }
 
-// newReading reads what kind of sentence it is and weighs it. Of a request or question that first says something about
-// its speaker, that remains: "Find me a dentist, I live in Porto", 我们下周去云南，你呢？
+// newReading classifies a sentence and weighs it. It keeps a statement about the speaker in a request or question:
+// "Find me a dentist, I live in Porto", 我们下周去云南，你呢？
 func newReading(s sentence, t *talk) reading {
 	r := reading{sentence: trim(s, t), talk: t}
 	if r.Len("order", 0) > 0 {
@@ -86,13 +85,13 @@ func newReading(s sentence, t *talk) reading {
 	return r
 }
 
-// asksWithoutMark reports whether a sentence of Chinese is a question.
+// asksWithoutMark reports whether a Chinese sentence without a question mark is a question.
 func (s *sentence) asksWithoutMark() bool {
 	return s.chinese() && (s.Has("question") || s.Has("asking") && !s.Has("first"))
 }
 
-// withoutTag returns a statement without what only asks whether the other agrees ("We had rain all week, didn't we?");
-// ok is false if it is a question.
+// withoutTag returns a statement without a question tag ("We had rain all week, didn't we?"). ok is false if it is a
+// question.
 func withoutTag(text string) (statement string, ok bool) {
 	i := strings.LastIndexAny(text, ",，")
 	if i <= 0 {
@@ -106,7 +105,7 @@ func withoutTag(text string) (statement string, ok bool) {
 	return head.text + ".", tag.Len("question.tag", 0) > 0 && head.words >= 3 && head.Len("asks", 0) == 0
 }
 
-// trim cuts off the words that only lead to what is said, with the name of who is spoken to: "Well, thanks, Ines, …".
+// trim removes introductory words and the name of the person addressed: "Well, thanks, Ines, …".
 func trim(s sentence, t *talk) sentence {
 	for {
 		n, bare := s.Len("lead", 0), s.Len("lead.bare", 0)
@@ -137,8 +136,8 @@ func capitalised(text string) string {
 	return text
 }
 
-// weigh counts the words of a statement that carry meaning. It weighs more if it is about the speaker, or about what
-// happened, and less if it is about the one who is spoken to or about nobody.
+// weigh counts the meaningful words of a statement. Statements about the speaker or about an event weigh more, and
+// those about the person addressed or about nobody weigh less.
 func (r *reading) weigh() {
 	chinese := r.chinese()
 	matter, capitals, numbers, past := 0.0, 0, 0, 0
@@ -164,7 +163,7 @@ func (r *reading) weigh() {
 		past++
 	}
 	r.me, r.you, r.past, r.future = r.Has("first"), r.Has("second"), past > 0, r.Has("future")
-	// In Chinese, who speaks of themselves often leaves 我 away.
+	// Chinese speakers often omit 我.
 	r.me = r.me || chinese && r.past && !r.you && !r.Has("third")
 	kin := r.Has("kin")
 	dated := r.past || kin || chinese && r.future
@@ -186,7 +185,7 @@ func (r *reading) weigh() {
 	}
 }
 
-// bonus is more if is.
+// bonus returns more if is, otherwise 0.
 func bonus(is bool, more float64) float64 {
 	if is {
 		return more
@@ -194,8 +193,8 @@ func bonus(is bool, more float64) float64 {
 	return 0
 }
 
-// anchor finds what is worth remembering however short it is: who the speaker is, what they like, can, have, and gave
-// up.
+// anchor detects statements that are worth remembering however short they are: the speaker's identity, tastes, skills,
+// possessions, and endings.
 func (r *reading) anchor() {
 	if m, ok := r.Find("supposed"); ok {
 		if m.Start == 0 {
@@ -242,7 +241,7 @@ func (r *reading) anchor() {
 	}
 }
 
-// set notes what a sentence is worth, unless it is worth more already.
+// set raises the weight of a sentence.
 func (r *reading) set(c reasoner.Category, importance float64) {
 	if !r.anchored || importance > r.importance {
 		r.anchored, r.category, r.importance = true, c, importance
@@ -258,7 +257,7 @@ func number(text string) float64 {
 	return x
 }
 
-// lasting reports whether a statement says what is so, and not what happened.
+// lasting reports whether a statement is a fact and not an event.
 func (r *reading) lasting() bool {
 	if r.anchored && r.category != reasoner.Objective && r.category != reasoner.Temporary {
 		return true
@@ -270,7 +269,7 @@ func (r *reading) lasting() bool {
 		r.chinese() && r.me && !strings.Contains(r.text, "今")
 }
 
-// did reports whether a statement says, in few words, what its speaker did: "I went to the gym today".
+// did reports whether a statement is a short one about an action of its speaker: "I went to the gym today".
 func (r *reading) did() bool {
 	return !r.future && !r.negates && !r.you && r.Has("deed") && !(r.chinese() && r.Has("deed.not"))
 }
@@ -281,8 +280,8 @@ func (s *sentence) instructs() bool {
 	return s.Has("instruction") || s.Has("privilege") && s.Has("privilege.grant") && s.Has("privilege.granted")
 }
 
-// withoutContinuance returns a sentence without the words that say that something is so as before: "I still like tea"
-// is "I like tea", 我还是喜欢茶 is 我喜欢茶. ok reports whether there were any.
+// withoutContinuance returns a sentence without words of continuance: "I still like tea" becomes "I like tea", 我还是喜欢茶
+// becomes 我喜欢茶. ok reports whether it had any.
 func withoutContinuance(s *sentence) (rest string, ok bool) {
 	var kept strings.Builder
 	from := 0
@@ -305,7 +304,7 @@ func withoutContinuance(s *sentence) (rest string, ok bool) {
 	return strings.TrimRight(kept.String(), ", "), ok
 }
 
-// retraction returns what a statement takes back: "Forget that I live in Lisbon".
+// retraction returns the statement that a sentence retracts: "Forget that I live in Lisbon".
 func (s *sentence) retraction() (string, bool) {
 	m, ok := s.At("retraction", 0)
 	if !ok || m.End == len(s.Tokens) {

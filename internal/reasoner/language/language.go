@@ -1,5 +1,5 @@
-// Package language has the words and patterns of English and Chinese that the reasoner of rules reads by, as data:
-// *.txt, in the language of package pattern.
+// Package language contains the English and Chinese words and patterns of the rules as data: *.txt, in the language of
+// package pattern.
 package language
 
 import (
@@ -13,7 +13,7 @@ var files embed.FS
 
 var grammar = pattern.New(files)
 
-// Read takes a text apart.
+// Read tokenizes a text.
 func Read(text string) *pattern.Text { return grammar.Read(text) }
 
 // Lists returns the lists as the files have them.

@@ -17,7 +17,7 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, pattern.Check(files))
 }
 
-// Every list is named by the program, or by a pattern.
+// Every list is used by the program or by a pattern.
 func TestListsAreUsed(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{"numeral": true}

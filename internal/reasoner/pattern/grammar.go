@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// id stands for a word or for a kind of word. Zero is any word that no list has.
+// id identifies a word or a kind of word. Zero is any word that no list has.
 type id int32
 
 // The kinds of words that patterns name by a sign.
@@ -72,8 +72,8 @@ type rule struct {
 	pass     bool // it is one number, whose value it takes
 }
 
-// New returns a grammar of the files *.txt of a directory. Mistakes in them panic when it is first used; a test calls
-// Check.
+// New returns a grammar of the files *.txt of a directory. It panics on its first use if they contain mistakes; a test
+// calls Check.
 func New(files fs.FS) *Grammar { return &Grammar{files: files} }
 
 func (g *Grammar) load() {

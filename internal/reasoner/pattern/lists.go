@@ -28,7 +28,7 @@ type entry struct {
 	place       string
 }
 
-// MustReadLists reads files that are part of the program, which a test reads, and panics on an error.
+// MustReadLists reads files that are embedded in the program, and panics on an error.
 func MustReadLists(files fs.FS) *Lists {
 	l, err := ReadLists(files)
 	if err != nil {

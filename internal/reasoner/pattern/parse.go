@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// kind is what an element of a pattern stands for.
+// kind is the kind of an element of a pattern.
 type kind uint8
 
 const (

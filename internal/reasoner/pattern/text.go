@@ -6,16 +6,16 @@ import (
 	"strconv"
 )
 
-// Text is a text as a grammar reads it.
+// Text is a tokenized text.
 type Text struct {
 	String string
 	Tokens []Token
-	Han    int // how many of the tokens are Chinese characters
+	Han    int // number of tokens that are Chinese characters
 	g      *Grammar
 	starts bits // the lists of which an entry may begin in the text
 }
 
-// Match is where an entry of a list matches: the tokens [Start, End).
+// Match is a match of an entry of a list: the tokens [Start, End).
 type Match struct {
 	Start, End int
 	Value      string // of the entry or its list
@@ -37,7 +37,7 @@ func (m *Match) Get(name string) (c Capture, ok bool) {
 	return m.Captures[i], true
 }
 
-// Read takes a text apart.
+// Read tokenizes a text.
 func (g *Grammar) Read(text string) *Text {
 	g.load()
 	t := &Text{String: text, Tokens: tokens(text), g: g, starts: g.starts[0]}
@@ -150,7 +150,7 @@ func (t *Text) At(list string, i int) (Match, bool) {
 	return r.match(s, i)
 }
 
-// Len returns how many tokens the longest match of a list has that begins at the i-th token; 0: there is none.
+// Len returns the number of tokens in the longest match of a list at the i-th token, or 0.
 func (t *Text) Len(list string, i int) int {
 	m, ok := t.At(list, i)
 	if !ok {
@@ -215,7 +215,7 @@ func (t *Text) number(i, hi int) (n, end int, ok bool) {
 	return n + max(tens, 0), i, true
 }
 
-// Slice returns the part of the text that the tokens [from, to) take.
+// Slice returns the part of the text that consists of the tokens [from, to).
 func (t *Text) Slice(from, to int) string {
 	if from >= to {
 		return ""

@@ -23,8 +23,9 @@ func IsHan(r rune) bool { return r >= 0x3400 && r <= 0x9fff }
 // HasHan reports whether text has a Chinese character.
 func HasHan(text string) bool { return strings.IndexFunc(text, IsHan) >= 0 }
 
-// tokens takes a text apart. A word begins with a letter and holds digits, and apostrophes and hyphens between letters, except that a
-// short ending with an apostrophe is a token of its own: "I'm" is "i" and "'m", "don't" is "don" and "'t".
+// tokens splits a text into tokens. A word begins with a letter and holds digits, and apostrophes and hyphens between
+// letters, except that a short ending with an apostrophe is a token of its own: "I'm" is "i" and "'m", "don't" is "don"
+// and "'t".
 func tokens(text string) []Token {
 	all := make([]Token, 0, len(text)/3+2)
 	spaced := false

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// valueKind says where a value of a kind ends, and what is one. A list that does not exist is nil.
+// valueKind describes the values of a kind and where they end. A list that does not exist is nil.
 type valueKind struct {
 	most      int      // how long it is at most, in characters; a word counts as two
 	not, only *section // what it does not begin with, and what it does

@@ -34,8 +34,8 @@ func (t *tendencies) add(id, name string, member uuid.UUID) {
 	t.members[id] = append(t.members[id], member)
 }
 
-// clusters proposes preferences of behaviors in one group, and traits of subtype core of preferences in one dimension.
-// Confidence is looked at only to spare proposals that the rules would refuse.
+// clusters proposes preferences from behaviors of one group, and traits of subtype core from preferences of one
+// dimension. It considers confidence only to avoid proposals that would be refused.
 func clusters(traits held, room *room) (all []reasoner.Cluster) {
 	groups, dimensions := tendencies{members: map[string][]uuid.UUID{}}, tendencies{members: map[string][]uuid.UUID{}}
 	made := map[string]bool{}

@@ -13,14 +13,14 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
-// kind is what a pattern is about.
+// kind is the subject of a pattern.
 type kind int
 
 const (
 	doing  kind = iota // an activity
 	eating             // a taste for food or drink
 	liking             // anything else that the user says they like
-	self               // what the user says they are
+	self               // a self-description
 	place
 	person
 	hours // of the day, days of the week
@@ -29,7 +29,7 @@ const (
 
 var kindNames = [kinds]string{"do", "food", "like", "self", "place", "person", "time"}
 
-// polarity is what a clause says of something that it names.
+// polarity is the meaning of a clause for something that it names.
 type polarity int
 
 const (
@@ -47,7 +47,7 @@ const (
 	everyday      // nearly everybody's
 )
 
-// finding is a pattern that a memory shows.
+// finding is a pattern in a memory.
 type finding struct {
 	kind     kind
 	id       string // of the pattern within its kind
@@ -107,13 +107,13 @@ func readEntry(id, value string) entry {
 
 // finder collects what one memory shows: each pattern once, a contradiction before everything else.
 type finder struct {
-	recorded bool // a trait's own sentence is read, not the user's words
+	recorded bool // the text is the wording of a trait, not the user's words
 	named    bool // the user writes "I": somebody who is named is somebody else
 	t        *pattern.Text
 	found    []finding
 }
 
-// read returns what sentences show.
+// read returns the findings in sentences.
 func (f *finder) read(sentences []*pattern.Text) []finding {
 	f.found = nil
 	for _, f.t = range sentences {
@@ -288,7 +288,7 @@ const (
 // captions are what stands in square brackets, "[image: …]": nobody said it.
 var captions = regexp.MustCompile(`\[image[^\]]*\]?`)
 
-// sentences takes a text apart.
+// sentences splits a text.
 func sentences(text string) (all []*pattern.Text) {
 	if len(text) > maxRead {
 		text = strings.ToValidUTF8(text[:maxRead], "")

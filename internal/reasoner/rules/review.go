@@ -9,7 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
-// Review decides by what the contradicting memories say, when, and in which contexts. The only error is that of ctx.
+// Review decides by the content, times and contexts of the contradicting memories. The only error is that of ctx.
 //
 //   - Where those for and those against come from different parts of life, and from the same time, the trait depends on the
 //     context.
@@ -82,7 +82,7 @@ func outright(m reasoner.Evidence) bool {
 	return slices.ContainsFunc(f.read(sentences(m.Content)), func(n finding) bool { return n.polarity == con })
 }
 
-// cautious words a trait as something that is so at times.
+// cautious rewords a trait as something that is sometimes true.
 func cautious(content string, zh bool) string {
 	often, sometimes := []string{"Often ", "Sometimes "}, "Sometimes "
 	if zh {

@@ -8,8 +8,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// Nobody is told by a hundred traits. The more there are of a kind, the more a new one has to show,
-// and there is an end.
+// The number of traits is limited, and the more of a kind exist, the more evidence a new one needs.
 const (
 	maxVisible   = 39 // with those that clusters make
 	maxBehaviors = 35 // without
@@ -24,7 +23,7 @@ var (
 	usual        = [kinds]int{doing: 13, eating: 9, liking: 3, self: 4, place: 2, person: 2, hours: 2}
 )
 
-// room is how much is still to be shown of a user.
+// room is the remaining capacity for traits of a user.
 type room struct {
 	visible    int
 	behaviors  int
@@ -69,7 +68,7 @@ func isEveryday(k kind, id string) bool {
 	return k == doing && words().byID[id].everyday || k == eating && foodOf(id).rank == everyday
 }
 
-// need is on how many days a pattern has to show to be a trait.
+// need returns the number of days on which a pattern must occur to become a trait.
 func (r *room) need(c *candidate) float64 {
 	need := 3.0
 	switch c.kind {
@@ -95,7 +94,7 @@ func (r *room) need(c *candidate) float64 {
 	return math.Round(need * (1 + r.growth*full))
 }
 
-// take reserves a place for one more trait of a kind; false: there is none.
+// take reserves a place for another trait of a kind. It returns false if none is left.
 func (r *room) take(k kind, of rank) bool {
 	if r.visible >= maxVisible || r.behaviors >= maxBehaviors || r.ofKind[k] >= most[k] {
 		return false
@@ -112,7 +111,7 @@ func (r *room) take(k kind, of rank) bool {
 	return true
 }
 
-// takeCluster reserves a place for a trait that others make.
+// takeCluster reserves a place for a trait made of others.
 func (r *room) takeCluster() bool {
 	if r.visible >= maxVisible {
 		return false

@@ -1,6 +1,6 @@
-// Package rules is the reasoner that needs no model and no network: deterministic rules for English and Chinese. It sees
-// activities, food, places, people and hours that recur, what users say they are or like, and what they say is over.
-// docs/reasoner-rules.md says what it cannot see.
+// Package rules is the reasoner that needs no model and no network: deterministic rules for English and Chinese. It
+// recognizes recurring activities, food, places, people and hours, and what users state about themselves, their tastes,
+// and endings. docs/reasoner-rules.md describes its limits.
 //
 // Words and patterns are data in internal/reasoner/language; read.go gives them meaning.
 package rules
@@ -21,10 +21,10 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 )
 
-// Reasoner is the reasoner of rules. It has no state: the same batch gives the same proposals.
+// Reasoner reasons by rules. It has no state: the same batch gives the same proposals.
 type Reasoner struct{}
 
-// New returns the reasoner of rules.
+// New returns a reasoner.
 func New() *Reasoner { return &Reasoner{} }
 
 // Name returns "rules-v1".
@@ -179,7 +179,7 @@ func stillSays(t *reasoner.Trait, s *sign) bool {
 	return slices.ContainsFunc(f.read(sentences(t.Content)), func(n finding) bool { return keyOf(n, s.name) == s.key })
 }
 
-// unsaid is what is not followed because the user worded a trait otherwise.
+// unsaid holds the memories that are not used because the user worded a trait otherwise.
 func unsaid(t *reasoner.Trait, s *sign) reasoner.Dropped {
 	what := fmt.Sprintf("trait %s, memories", t.ID)
 	for _, e := range slices.Concat(s.pro, s.con) {
@@ -194,7 +194,7 @@ func denied(s *sign) string {
 
 func live(t *reasoner.Trait) bool { return t.Stage != "dissolved" }
 
-// held are the traits of a user, to be found by a pattern.
+// held indexes the traits of a user by pattern.
 type held struct {
 	byKey  map[string]*reasoner.Trait
 	byTerm map[string]*reasoner.Trait // of traits without a key that says more
@@ -236,7 +236,7 @@ func (h held) find(s *sign) *reasoner.Trait {
 	return cmp.Or(h.byKey[s.key], h.byTerm[s.key])
 }
 
-// candidate is a pattern that is no trait yet, with what is known of it beyond the batch.
+// candidate is a pattern that is not a trait yet, with the evidence from earlier batches.
 type candidate struct {
 	*sign
 	days      int // on which it showed, as far as is known

@@ -63,7 +63,7 @@ func byFrequency(wordings map[string]int) []string {
 	return all
 }
 
-// foodOf returns the dish of a name.
+// foodOf returns the dish with a name.
 func foodOf(name string) (dish finding) {
 	if all, _ := dishesAt(language.Read(name), 0); len(all) > 0 {
 		dish = all[0]
@@ -71,7 +71,7 @@ func foodOf(name string) (dish finding) {
 	return dish
 }
 
-// contextOfAll is the context that most of the evidence has; general if none has more than half.
+// contextOfAll returns the context of most of the evidence, or general if none has more than half.
 func contextOfAll(evidence []reasoner.Support) string {
 	counts := map[string]int{}
 	for _, e := range evidence {

@@ -9,7 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
-// said is a memory with what is known of its speaker.
+// said is a memory with information about its speaker.
 type said struct {
 	other     bool   // somebody else, an assistant, or advertising
 	name      string // of the speaker, in a record of a dialogue; else ""
@@ -21,14 +21,14 @@ func (s said) has(list string) bool {
 	return slices.ContainsFunc(s.sentences, func(t *pattern.Text) bool { return t.Has(list) })
 }
 
-// inFirstPerson reports whether somebody writes of themselves as "I".
+// inFirstPerson reports whether the writer uses "I".
 func (s said) inFirstPerson() bool { return s.name == "" && s.has("trait.i") }
 
-// contexts are the parts of life, the most telling first.
+// contexts are the contexts, the most specific first.
 var contexts = []string{"work", "learning", "social", "personal", "general"}
 
-// contextOf infers the part of life that a memory belongs to: work before learning before company before home, and
-// general without a word of these.
+// contextOf infers the context of a memory: work before learning before company before home, and general without a word
+// of these.
 func (s *said) contextOf() string {
 	if s.context != "" {
 		return s.context

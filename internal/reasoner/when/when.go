@@ -1,5 +1,5 @@
-// Package when finds when something happens according to a text: "yesterday", "last Tuesday", "on 3 May", 上周三, 三天前,
-// relative to the time at which the text was said, in English and Chinese.
+// Package when finds the time of an event in a text: "yesterday", "last Tuesday", "on 3 May", 上周三, 三天前, relative to the
+// time at which the text was said, in English and Chinese.
 //
 // The expressions are patterns in internal/reasoner/language/times.txt. Each gives an operation and an offset n:
 //
@@ -22,7 +22,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
 
-// Precision is how exactly a text gives a time.
+// Precision is the precision of a time in a text.
 type Precision int
 
 // The precisions, the most exact first.
@@ -38,15 +38,15 @@ var names = [...]string{"hour", "day", "week", "month", "year"}
 
 func (p Precision) String() string { return names[p] }
 
-// Expression is a time that a text gives.
+// Expression is a time in a text.
 type Expression struct {
 	Time       time.Time // in the zone of the time that it is relative to
 	Precision  Precision
 	Start, End int  // its place in the text, in bytes
-	Since      bool // something has been so since then
+	Since      bool // the text states that something has been true since then
 }
 
-// maxText is how much of a text is read, in bytes.
+// maxText is the maximum number of bytes read of a text.
 const maxText = 4 << 10
 
 // Find returns the first time in text, relative to when it was said. A day without an hour is its noon; a week its
@@ -96,7 +96,7 @@ func (r *reader) side(n int) (side int, given bool) {
 	return -1, false
 }
 
-// compute does the operation of a match.
+// compute performs the operation of a match.
 func (r *reader) compute(m *pattern.Match) (Expression, bool) {
 	operation, offset, _ := strings.Cut(m.Value, " ")
 	n, err := strconv.Atoi(offset)

@@ -142,7 +142,7 @@ func TestMonthEnds(t *testing.T) {
 	}
 }
 
-// The day counts and not the hours: a day on which the clocks change has 23 or 25.
+// Days count, not hours: a day on which the clocks change has 23 or 25.
 func TestClockChange(t *testing.T) {
 	t.Parallel()
 	berlin := zone(t, "Europe/Berlin")
@@ -163,7 +163,7 @@ func TestClockChange(t *testing.T) {
 	}
 }
 
-// The zone of the message decides what day it is.
+// The time zone of the message determines the day.
 func TestZones(t *testing.T) {
 	t.Parallel()
 	moment := time.Date(2026, time.May, 14, 20, 0, 0, 0, time.UTC)
