@@ -100,7 +100,7 @@ func pastDeadlocks(ctx context.Context, db store.DB, work func(tx pgx.Tx) error)
 	return retried(deadlockTries, store.IsDeadlock, func() error { return pgx.BeginFunc(ctx, db, work) })
 }
 
-// retried calls do, up to tries times while it returns an error of the kind again.
+// retried calls do up to tries times, until its error no longer satisfies again.
 func retried(tries int, again func(error) bool, do func() error) (err error) {
 	for range tries {
 		if err = do(); !again(err) {

@@ -19,7 +19,7 @@ func (b *bundle) sweep() {
 	require.Zero(b, b.count(`oxbow.river_job where kind = 'sweep' and state <> 'completed'`))
 }
 
-// embedJobs returns the number of unfinished embed jobs, and of all.
+// embedJobs returns the number of unfinished embed jobs and the number of all embed jobs.
 func (b *bundle) embedJobs() (live, all int) {
 	b.Helper()
 	return b.count(`oxbow.river_job where kind = 'embed' and state not in ('completed', 'cancelled', 'discarded')`),

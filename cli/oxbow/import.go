@@ -47,7 +47,7 @@ user's time zone.`,
 	f.BoolVar(&o.SkipBad, "skip-bad", false, "report invalid lines and import the others")
 	userFlag(f, &userID, "import the memories of the file's only user as this user's")
 	typeFlag(f, &o.Type, "type of memories without memory_type")
-	f.BoolVar(&o.Traits, "traits", false, "accept traits, which otherwise only reflection makes")
+	f.BoolVar(&o.Traits, "traits", false, "accept traits, which otherwise only reflection creates")
 	return cmd
 }
 

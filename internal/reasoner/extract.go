@@ -95,8 +95,8 @@ type Candidate struct {
 	Relations  []Relation // the relations between them
 	Time       time.Time  // when it was true or happened; zero: when its first message was said
 	Negates    bool       // it states that something has ended or was wrong
-	// what it tells of that people have one of at a time (home, job, employer, name), or what a
-	// taste is about: memories about the same are its conflicts, however unlike
+	// attributes with one value at a time (home, job, employer, name), or the subject of a taste:
+	// memories about the same are its conflicts, however different
 	About   []string
 	Sources []uuid.UUID
 }

@@ -135,7 +135,7 @@ type Reinforcement struct {
 // Contradiction proposes memories that contradict a trait.
 type Contradiction struct {
 	Trait uuid.UUID `json:"trait,omitzero"`
-	// instead of Trait: of a pattern; where that is no trait yet, the evidence is noted until it is
+	// instead of Trait: of a pattern; the evidence is recorded until the pattern is a trait
 	Key      string    `json:"key,omitzero"`
 	Evidence []Support `json:"evidence,omitzero"`
 	Reason   string    `json:"reason,omitzero"`

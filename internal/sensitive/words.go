@@ -43,8 +43,8 @@ func split(rs []rune) []word {
 	return text
 }
 
-// letter reports whether a character belongs to a word: letters and digits, an apostrophe before a letter and behind
-// one, and what may stand for a letter between two of them.
+// letter reports whether a character belongs to a word: a letter, a digit, an apostrophe between letters, or a sign
+// between two letters that may replace one.
 func letter(rs []rune, i int) bool {
 	switch r := rs[i]; {
 	case r < unicode.MaxASCII:

@@ -116,7 +116,7 @@ func (c *client) act(ctx context.Context, nth int, a Action) {
 	}
 }
 
-// do performs an action. The outcome never means that nothing suited it.
+// do performs an action. An action without a suitable target returns never.
 func (c *client) do(ctx context.Context, nth int, a Action) (outcome, error) {
 	l := c.run.ledger
 	w := &write{client: c.number, nth: nth, action: a.Kind, user: a.User, life: l.life(a.User)}

@@ -179,8 +179,8 @@ func (s *sense) says(h *sense) bool {
 	return s.negated == h.negated && len(s.words) > 0 && (slices.Equal(s.words, h.words) || s.continuesWhat(h))
 }
 
-// continuesWhat reports whether "I still like tea" means what h says: it is about the same, and says no more. That
-// something is drunk or eaten is no more than that it is liked.
+// continuesWhat reports whether a statement such as "I still like tea" only continues h: it is about the same and adds
+// nothing. Consuming something adds nothing to liking it.
 func (s *sense) continuesWhat(h *sense) bool {
 	if !s.continues || s.taste != h.taste || len(s.objects) == 0 || !slices.Equal(s.objects, h.objects) {
 		return false
@@ -202,7 +202,7 @@ func (s *sense) continuesWhat(h *sense) bool {
 // moreWords is how many words more, or characters of Chinese, say more and not only the same in other words.
 const moreWords = 2
 
-// relation is what a statement means for another about the same attributes.
+// relation is the relation of a statement to another about the same attributes.
 type relation int
 
 const (
@@ -244,7 +244,7 @@ func (s *sense) relates(h *sense) (key string, r relation) {
 	return key, r
 }
 
-// relates returns what one attribute means for an older one.
+// relates returns the relation of an attribute to an older one.
 func (a attribute) relates(old attribute) relation {
 	same := a.value == old.value
 	part := strings.Contains(old.value, a.value) // "porto" of "porto near the river"

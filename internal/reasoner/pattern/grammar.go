@@ -256,8 +256,7 @@ func (g *Grammar) begins(s *section, n id) {
 	}
 }
 
-// first returns what elements may begin with: some ids, or, where it is open, anything. empty reports whether they
-// may match nothing.
+// first returns the ids with which elements may begin; open means any. empty reports whether they may match nothing.
 func first(elements []element) (ids map[id]bool, open, empty bool) {
 	ids = map[id]bool{}
 	for i := range elements {

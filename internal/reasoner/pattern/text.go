@@ -71,7 +71,7 @@ func (g *Grammar) Read(text string) *Text {
 
 var numeralOnly = []id{numeral}
 
-// kinds appends what a word counts as.
+// kinds appends the kinds of a word.
 func (g *Grammar) kinds(k *Token, kinds []id) []id {
 	if k.Capital {
 		kinds = append(kinds, capitalized)

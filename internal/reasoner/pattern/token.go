@@ -116,7 +116,7 @@ func isLetter(r rune) bool {
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
 
-// afterLetter reports whether what stands at i follows a letter, or begins the text, as it may in a pattern.
+// afterLetter reports whether position i follows a letter or begins the text, as it may in a pattern.
 func afterLetter(text string, i int) bool {
 	r, _ := utf8.DecodeLastRuneInString(text[:i])
 	return i == 0 || isLetter(r)

@@ -105,7 +105,7 @@ func (r *run) ends(k *valueKind, i int) bool {
 	return slices.ContainsFunc(k.ends, func(s *section) bool { return r.at(s, i) > 0 })
 }
 
-// cut returns the length of what is cut off the end of a value, which keeps a token.
+// cut returns the length to remove from the end of a value, which keeps at least a token.
 func (r *run) cut(k *valueKind, from, to int) int {
 	for n := 1; n <= 4 && to-n > from; n++ {
 		if r.at(k.cut, to-n) == n {

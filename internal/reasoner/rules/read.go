@@ -60,7 +60,7 @@ type finding struct {
 	say      string // the sentence, where it does not follow from the rest
 }
 
-// entry is what the value of a list says: an activity, a group, a dimension, or a self-description.
+// entry is the value of a list entry: an activity, a group, a dimension, or a self-description.
 type entry struct {
 	id, group string // the group of an activity, the dimension of a group
 	everyday  bool   // nearly everybody does it: it has to show more
@@ -105,7 +105,7 @@ func readEntry(id, value string) entry {
 	return entry{id, group, everyday, zh, en}
 }
 
-// finder collects what one memory shows: each pattern once, a contradiction before everything else.
+// finder collects the findings in one memory, each pattern once. A contradiction takes precedence.
 type finder struct {
 	recorded bool // the text is the wording of a trait, not the user's words
 	named    bool // the user writes "I": somebody who is named is somebody else
@@ -132,7 +132,7 @@ func (f *finder) read(sentences []*pattern.Text) []finding {
 	return f.found
 }
 
-// at notes what begins at the i-th token, and returns how many tokens that takes.
+// at records the finding that begins at the i-th token, and returns its number of tokens.
 func (f *finder) at(i int) int {
 	taken := f.t.Len("other_meaning", i)
 	if m, ok := f.t.At("do", i); ok && m.End-i > taken {
@@ -211,7 +211,7 @@ func singular(name string) string {
 	return name
 }
 
-// unlisted notes what no list knows, by the patterns of a list: where people go, with whom, what they say they like.
+// unlisted records findings outside the lists, by the patterns of a list: places, company, and stated tastes.
 func (f *finder) unlisted(list, capture string, k kind) {
 	for m := range f.t.All(list) {
 		c, _ := m.Get(capture)
@@ -223,7 +223,7 @@ func (f *finder) unlisted(list, capture string, k kind) {
 	}
 }
 
-// note adds what the tokens [from, to) show, with what the clause around them says about it.
+// note records the finding in the tokens [from, to), with the polarity of its clause.
 func (f *finder) note(from, to int, n finding) {
 	n.zh = f.t.Han > 0
 	n.surface = cmp.Or(n.surface, strings.ToLower(f.t.Slice(from, to)))
@@ -261,7 +261,7 @@ func (f *finder) is(list string, from, to int) bool {
 	return ok
 }
 
-// polarity returns what a sentence says about what the tokens [from, to) name.
+// polarity returns the polarity of a sentence about the tokens [from, to).
 func (f *finder) polarity(from, to int) polarity {
 	if f.is("trait.still", from, to) {
 		return pro
@@ -285,7 +285,7 @@ const (
 	longestSentence = 1000
 )
 
-// captions are what stands in square brackets, "[image: …]": nobody said it.
+// captions are texts in square brackets, such as "[image: …]", which nobody said.
 var captions = regexp.MustCompile(`\[image[^\]]*\]?`)
 
 // sentences splits a text.

@@ -11,11 +11,10 @@ import (
 
 // Review decides by the content, times and contexts of the contradicting memories. The only error is that of ctx.
 //
-//   - Where those for and those against come from different parts of life, and from the same time, the trait depends on the
-//     context.
-//   - Where the latest word is that it is over, said outright and after everything that speaks for it, it dissolves.
-//   - Where memories went on to speak for it afterwards, it stays.
-//   - Otherwise it is worded more cautiously, unless the user worded it.
+//   - If memories for and against it come from different contexts and from the same period, the trait is split by context.
+//   - If the latest memories state explicitly that it has ended, after all support, it dissolves.
+//   - If later memories support it, it stays.
+//   - Otherwise it is reworded more cautiously, unless the user worded it.
 func (*Reasoner) Review(ctx context.Context, c reasoner.Case) (reasoner.Verdict, error) {
 	if err := ctx.Err(); err != nil {
 		return reasoner.Verdict{}, err

@@ -161,8 +161,8 @@ func (*Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Propos
 	return p, nil
 }
 
-// stillSays reports whether a trait that the user worded says what a pattern shows, and neither denies nor narrows it.
-// What these rules cannot read out of the user's own words is no evidence for or against them.
+// stillSays reports whether a trait that the user worded states a pattern, without denying or narrowing it. Other
+// memories are not evidence for or against the user's wording.
 func stillSays(t *reasoner.Trait, s *sign) bool {
 	text := strings.ToLower(t.Content)
 	if s.finding.say != "" && text == strings.ToLower(s.finding.say) {
@@ -202,7 +202,7 @@ type held struct {
 	signs  map[uuid.UUID]finding // what a trait's own sentence is about
 }
 
-// index makes the traits findable by key, and those that something else than these rules named by what they say.
+// index indexes the traits by key, and those with the key of another reasoner by their wording.
 func index(traits []reasoner.Trait) held {
 	h := held{byKey: map[string]*reasoner.Trait{}, byTerm: map[string]*reasoner.Trait{}, all: traits, signs: map[uuid.UUID]finding{}}
 	f := finder{recorded: true}
@@ -264,7 +264,7 @@ func (c *candidate) begins() bool {
 	return c.fresh && c.days == 2 && c.noted+len(c.daily) == 2 && c.sessions >= 2 && c.finding.rank != everyday && 2*c.days >= c.of
 }
 
-// tally is what is known of a pattern by its sightings in earlier batches.
+// tally holds the sightings of a pattern in earlier batches.
 type tally struct {
 	kind     kind
 	days     int // those of memories that are not kept any more included

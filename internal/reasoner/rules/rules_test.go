@@ -369,7 +369,7 @@ func TestNotOfTheUser(t *testing.T) {
 	require.Equal(t, []string{"time:any"}, New().Keys(mixed), "the hour of the hello")
 }
 
-// What is named is not always what is done or eaten, and half of a sentence is not its meaning.
+// A named thing is not always done or eaten, and half of a sentence may not have its meaning.
 func TestNotWhatItSeems(t *testing.T) {
 	t.Parallel()
 	for text, never := range map[string]string{

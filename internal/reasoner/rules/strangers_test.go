@@ -15,7 +15,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
 )
 
-// stranger is a made-up person: what a trait should name, and how the person writes of it.
+// stranger is an invented person: the expected trait, and the person's statements about it.
 type stranger struct {
 	name      string
 	interests map[string][]string

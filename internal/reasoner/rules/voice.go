@@ -43,9 +43,8 @@ func (s *said) contextOf() string {
 	return s.context
 }
 
-// listen finds who speaks in each memory. Where nobody speaks but two or more named people in turn, the user keeps the
-// record of a dialogue: then a trait names the person that it is of. Otherwise what a named speaker says is no fact about
-// the user.
+// listen determines the speaker of each memory. If only two or more named people speak, in turn, the memories record a
+// dialogue, and a trait names its person. Otherwise statements of a named speaker are not about the user.
 func listen(memories []reasoner.Memory) []said {
 	named := map[string]bool{}
 	dialogue := true

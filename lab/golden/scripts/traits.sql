@@ -1,4 +1,4 @@
--- Traits: what reflection makes of the samples at a moment that is set, and what people do with it.
+-- Traits: those of the samples at a given time, and corrections by people.
 
 -- name: habits
 -- $ grep -v '2025-0[567]-' examples/habits.jsonl > spring.jsonl
