@@ -8,7 +8,8 @@ begin
     message = format('%s %s', field, rule),
     detail  = case
       when value is null then 'The value is null.'
-      when length(value) > 60 then format('The value begins with %L and has %s bytes.', left(value, 60), octet_length(value))
+      when length(value) > 60
+      then format('The value begins with %L and has %s bytes.', left(value, 60), octet_length(value))
       else format('The value is %L.', value) end;
 end $$;
 call oxbow.grant_app('reject');

@@ -21,7 +21,8 @@ declare
   _fields constant text[] := regexp_split_to_array(btrim(is_schedule.schedule), '\s+');
   _least constant integer[] := '{0,0,1,1,0}';
   _most constant integer[] := '{59,23,31,12,6}';
-  _names constant text[] := '{"","","","jan feb mar apr may jun jul aug sep oct nov dec","sun mon tue wed thu fri sat"}';
+  _names constant text[] :=
+    '{"","","","jan feb mar apr may jun jul aug sep oct nov dec","sun mon tue wed thu fri sat"}';
   _part text;
   _match text[];
   _ends integer[];
@@ -48,7 +49,8 @@ begin
         select case when e.text ~ '^[0-9]' then e.text::integer
                     else array_position(string_to_array(_names[i], ' '), e.text) - 1 + _least[i] end
           from unnest(_match[1:2]) with ordinality e(text, nth) where e.text is not null order by e.nth);
-      if exists (select from unnest(_ends) e(n) where e.n is null or e.n < _least[i] or e.n > _most[i]) or _ends[1] > _ends[2] then
+      if exists (select from unnest(_ends) e(n) where e.n is null or e.n < _least[i] or e.n > _most[i])
+        or _ends[1] > _ends[2] then
         return false;
       end if;
     end loop;

@@ -26,7 +26,8 @@ begin
    limit 1;
   if found then
     if _rules ->> 'ended_session' = 'reject' then
-      perform oxbow.reject('session_id', _ended.id, format('must not be of a session that has ended: this one ended at %s', _ended.ended_at));
+      perform oxbow.reject('session_id', _ended.id,
+                           format('must not be of a session that has ended: this one ended at %s', _ended.ended_at));
     end if;
     update oxbow.sessions s set ended_at = null
      where s.ended_at is not null and (s.user_id, s.id) in (select i.user_id, i.session_id from inserted i);
@@ -41,7 +42,8 @@ begin
          case when w.waiting >= _enough then now() else now() + _quiet end
     from (select i.user_id, i.session_id,
                  (select count(*) from (select from oxbow.messages m
-                   where m.user_id = i.user_id and m.session_id = i.session_id and m.extracted_at is null limit _enough) m) as waiting
+                   where m.user_id = i.user_id and m.session_id = i.session_id and m.extracted_at is null
+                   limit _enough) m) as waiting
             from (select distinct user_id, session_id from inserted where extracted_at is null) i) w
    order by random(); -- spreads a bulk load, because extractions of one user write one after the other
   return null;
@@ -70,16 +72,20 @@ declare
   _ended timestamptz;
 begin
   perform oxbow.check_access(end_session.user_id);
-  select s.ended_at into _ended from oxbow.sessions s where s.user_id = end_session.user_id and s.id = end_session.session_id for update;
+  select s.ended_at into _ended from oxbow.sessions s
+   where s.user_id = end_session.user_id and s.id = end_session.session_id for update;
   if not found then
-    perform oxbow.reject('session_id', end_session.session_id, format('must be a session of user %L', left(end_session.user_id, 255)));
+    perform oxbow.reject('session_id', end_session.session_id,
+                         format('must be a session of user %L', left(end_session.user_id, 255)));
   elsif _ended is not null then
     return false;
   end if;
   update oxbow.sessions s set ended_at = now(), last_activity_at = greatest(s.last_activity_at, now())
    where s.user_id = end_session.user_id and s.id = end_session.session_id;
   insert into oxbow.river_job (kind, queue, max_attempts, args, metadata)
-  values ('extract', 'extract', 25, jsonb_build_object('user_id', end_session.user_id, 'session_id', end_session.session_id), oxbow.trace_metadata());
+  values ('extract', 'extract', 25,
+          jsonb_build_object('user_id', end_session.user_id, 'session_id', end_session.session_id),
+          oxbow.trace_metadata());
   return true;
 end $$;
 call oxbow.grant_app('end_session');
@@ -88,24 +94,27 @@ call oxbow.grant_app('end_session');
 -- many of them are due later. It leaves out retries of failed messages. This function and the next ones
 -- always find jobs by their index: a plan made while few jobs waited would read the whole table once many
 -- do.
-create or replace function oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, out jobs bigint[], out later integer)
-language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+create or replace function oxbow.waiting_extractions(_user_id text, _session_id text, _except bigint, out jobs bigint[],
+  out later integer)
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
 begin
   select coalesce(array_agg(j.id), '{}'), count(*) filter (where j.scheduled_at > now()) into jobs, later
     from oxbow.river_job j
-   where j.kind = 'extract' and j.state in ('available', 'scheduled') and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
-     and j.id <> _except and not j.args ? 'retry';
+   where j.kind = 'extract' and j.state in ('available', 'scheduled') and j.args ->> 'user_id' = _user_id
+     and j.args ->> 'session_id' = _session_id and j.id <> _except and not j.args ? 'retry';
 end $$;
 call oxbow.grant_worker('waiting_extractions');
 
 -- session_is_worked reports whether a job older than _job is extracting from a session. It locks that job's
 -- row until the transaction ends, and waits for a job that is about to complete.
 create or replace function oxbow.session_is_worked(_user_id text, _session_id text, _job bigint) returns boolean
-language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
 begin
   perform from oxbow.river_job j
-    where j.kind = 'extract' and j.state = 'running' and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
-      and j.id < _job and not j.args ? 'retry'
+    where j.kind = 'extract' and j.state = 'running' and j.args ->> 'user_id' = _user_id
+      and j.args ->> 'session_id' = _session_id and j.id < _job and not j.args ? 'retry'
     order by j.id for no key update;
   return found;
 end $$;
@@ -113,11 +122,14 @@ call oxbow.grant_worker('session_is_worked');
 
 -- messages_left reports whether messages wait in a session, either failed or not failed, without a job
 -- other than _job for them.
-create or replace function oxbow.messages_left(_user_id text, _session_id text, _failed boolean, _job bigint) returns boolean
-language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+create or replace function oxbow.messages_left(_user_id text, _session_id text, _failed boolean, _job bigint)
+returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
 begin
   return exists (select from oxbow.messages m
-                  where m.user_id = _user_id and m.session_id = _session_id and m.extracted_at is null and (m.extract_failures > 0) = _failed)
+                  where m.user_id = _user_id and m.session_id = _session_id and m.extracted_at is null
+                    and (m.extract_failures > 0) = _failed)
     and not exists (select from oxbow.river_job j
                      where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable')
                        and j.args ->> 'user_id' = _user_id and j.args ->> 'session_id' = _session_id
@@ -127,22 +139,26 @@ call oxbow.grant_worker('messages_left');
 
 -- similar_facts returns, for each vector in order, the current facts of a user with a similarity of at
 -- least _least, most similar first, at most _limit. It compares all of the user's facts exactly.
-create or replace function oxbow.similar_facts(_user_id text, _embeddings halfvec[], _limit integer, _least double precision)
-returns table (nth integer, id uuid, content text, speaker text, category text, at timestamptz, similarity double precision)
-language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-  set jit = off as $$
+create or replace function oxbow.similar_facts(_user_id text, _embeddings halfvec[], _limit integer,
+  _least double precision)
+returns table (nth integer, id uuid, content text, speaker text, category text, at timestamptz,
+  similarity double precision)
+language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set jit = off as $$
 #variable_conflict error
 begin
   return query
   select e.nth::integer, f.id, f.content, f.speaker, f.category, f.at, f.similarity
     from unnest(_embeddings) with ordinality e(embedding, nth)
    cross join lateral (
-    select m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at), 1 - n.distance
+    select m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at),
+           1 - n.distance
       from (select v.memory_id, v.embedding <=> e.embedding as distance
               from oxbow.memory_vectors v
              where v.user_id = _user_id and v.memory_type = 'fact'
              order by distance limit 4 * _limit) n
-     cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id offset 0) m
+     cross join lateral (select m.* from oxbow.memories m
+                          where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id offset 0) m
      where 1 - n.distance >= _least and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
        and (m.invalid_at is null or m.invalid_at > now())
      order by n.distance, m.id
@@ -154,14 +170,16 @@ call oxbow.grant_worker('similar_facts');
 do $$
 begin
   execute 'alter function oxbow.similar_facts set search_path = '
-    || (select format('pg_catalog, %I, pg_temp', n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
+    || (select format('pg_catalog, %I, pg_temp', n.nspname) from pg_extension e
+          join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
 end $$;
 
 -- facts_about returns the current facts of a user about any of the given topics of which a person has one
 -- at a time, newest first, at most _limit. A fact's metadata lists its topics.
 create or replace function oxbow.facts_about(_user_id text, _about text[], _limit integer)
 returns table (id uuid, content text, speaker text, category text, at timestamptz, about text[])
-language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set jit = off as $$
 #variable_conflict error
 begin
   return query

@@ -7,7 +7,8 @@
 create or replace function oxbow.terms(content text, out len integer, out tsv tsvector)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
-  cjk constant text := '\u2E80-\u2FDF\u3005-\u3007\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\U00020000-\U0003FFFF';
+  cjk constant text := '\u2E80-\u2FDF\u3005-\u3007\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF'
+    '\uAC00-\uD7AF\uF900-\uFAFF\U00020000-\U0003FFFF';
   words text := left(content, 50000);
   chars text[];
   vector tsvector;
@@ -32,7 +33,9 @@ begin
   end if;
 
   select coalesce(sum(n), 0),
-         array_to_tsvector(coalesce(array_agg(term), '{}') || coalesce(array_agg('+' || term) filter (where n > 1 and octet_length(term) < 2047), '{}'))
+         array_to_tsvector(
+           coalesce(array_agg(term), '{}')
+           || coalesce(array_agg('+' || term) filter (where n > 1 and octet_length(term) < 2047), '{}'))
     into len, tsv
     from (select lexeme as term, cardinality(positions) as n
             from unnest(vector)

@@ -11,7 +11,8 @@
 -- execution. Locks of one kind are taken in the order of users, so that two batches of the same users
 -- cannot deadlock.
 create or replace function oxbow.index_memories(_user_ids text[], _ids uuid[]) returns setof uuid
-language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
 declare
   _user text;
   _users text[];
@@ -23,7 +24,8 @@ begin
   select array_agg(i.user_id order by i.user_id, i.id), array_agg(i.id order by i.user_id, i.id),
          coalesce(bool_or(m.memory_type = 'fact'), false), coalesce(bool_or(m.names), false)
     into _users, _ids, _facts, _naming
-    from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id from unnest(_user_ids, _ids) u(user_id, id)) i
+    from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id
+            from unnest(_user_ids, _ids) u(user_id, id)) i
    cross join lateral (
     select m.memory_type, m.sensitivity, m.metadata ? 'entities' as names
       from oxbow.memories m where m.user_id = i.user_id and m.id = i.id offset 0) m
@@ -44,9 +46,11 @@ begin
     perform oxbow.note_entities(n.user_id, n.ids)
        from (select i.user_id, array_agg(i.id) as ids
                from unnest(_users, _ids) i(user_id, id)
-              cross join lateral (select m.memory_type, m.metadata ? 'entities' as names from oxbow.memories m where m.user_id = i.user_id and m.id = i.id offset 0) m
+              cross join lateral (select m.memory_type, m.metadata ? 'entities' as names from oxbow.memories m
+                                   where m.user_id = i.user_id and m.id = i.id offset 0) m
               where m.names and not exists (
-                select from oxbow.entity_mentions n where n.user_id = i.user_id and n.memory_type = m.memory_type and n.memory_id = i.id)
+                select from oxbow.entity_mentions n
+                 where n.user_id = i.user_id and n.memory_type = m.memory_type and n.memory_id = i.id)
               group by i.user_id order by i.user_id) n;
   end if;
   with memory as (
@@ -65,7 +69,8 @@ begin
     returning user_id, memory_type, memory_id, len
   ), counted as (
     insert into oxbow.memory_term_stats as s (user_id, memory_type, documents, terms)
-    select user_id, memory_type, count(*), sum(len) from fresh group by user_id, memory_type order by user_id, memory_type
+    select user_id, memory_type, count(*), sum(len) from fresh
+     group by user_id, memory_type order by user_id, memory_type
     on conflict (user_id, memory_type) do update
       set documents = s.documents + excluded.documents, terms = s.terms + excluded.terms
   ), noticed as (
@@ -104,11 +109,14 @@ declare
   _gone_users text[] := '{}';
   _gone uuid[] := '{}';
 begin
-  select array_agg(n.user_id order by n.user_id, n.hash), array_agg(n.hash order by n.user_id, n.hash) into _users, _hashes
-    from (select distinct i.user_id, (select n.content_hash from oxbow.memories_fact n where n.user_id = i.user_id and n.id = i.id) as hash
+  select array_agg(n.user_id order by n.user_id, n.hash), array_agg(n.hash order by n.user_id, n.hash)
+    into _users, _hashes
+    from (select distinct i.user_id,
+                 (select n.content_hash from oxbow.memories_fact n where n.user_id = i.user_id and n.id = i.id) as hash
             from unnest(_user_ids, _ids) i(user_id, id)) n
    where (select count(*) from oxbow.memories_fact f
-           where f.user_id = n.user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null and f.sensitivity < 3) > 1;
+           where f.user_id = n.user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null
+             and f.sensitivity < 3) > 1;
   if _users is null then
     return;
   end if;
@@ -117,10 +125,12 @@ begin
   end loop;
   perform from (select f.user_id, f.id
                   from unnest(_users, _hashes) h(user_id, hash)
-                 cross join lateral (select f.user_id, f.id from oxbow.memories_fact f
-                                      where f.user_id = h.user_id and f.content_hash = h.hash and f.expired_at is null offset 0) f
+                 cross join lateral (
+                   select f.user_id, f.id from oxbow.memories_fact f
+                    where f.user_id = h.user_id and f.content_hash = h.hash and f.expired_at is null offset 0) f
                  order by f.user_id, f.id) d
-    cross join lateral (select from oxbow.memories_fact f where f.user_id = d.user_id and f.id = d.id for no key update) f;
+    cross join lateral (select from oxbow.memories_fact f
+                         where f.user_id = d.user_id and f.id = d.id for no key update) f;
   for _user, _hash in select * from unnest(_users, _hashes) loop
     select id into _keep from oxbow.memories_fact f
      where f.user_id = _user and f.content_hash = _hash
@@ -129,7 +139,8 @@ begin
     continue when not found;
     with folded as (
       update oxbow.memories_fact d
-         set expired_at = now(), invalid_at = coalesce(d.valid_at, d.created_at), superseded_by = _keep, updated_at = now()
+         set expired_at = now(), invalid_at = coalesce(d.valid_at, d.created_at), superseded_by = _keep,
+             updated_at = now()
         from oxbow.memories_fact k
        where k.user_id = _user and k.id = _keep
          and d.user_id = _user and d.content_hash = _hash and d.id <> _keep
@@ -139,17 +150,20 @@ begin
       insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
       select _user, 'fact', id, 'SUPERSEDE', content, kept, 'system', 'repeats an earlier fact' from folded
     )
-    select coalesce(sum(mention_count), 0), coalesce(array_agg(id) filter (where names), '{}'), max(sensitivity) into _folded, _named, _level from folded;
+    select coalesce(sum(mention_count), 0), coalesce(array_agg(id) filter (where names), '{}'), max(sensitivity)
+      into _folded, _named, _level from folded;
     _gone_users := _gone_users || array_fill(_user, array[cardinality(_named)]);
     _gone := _gone || _named;
     if _folded > 0 then
-      update oxbow.memories_fact set mention_count = mention_count + _folded, sensitivity = greatest(sensitivity, _level), updated_at = now()
+      update oxbow.memories_fact
+         set mention_count = mention_count + _folded, sensitivity = greatest(sensitivity, _level), updated_at = now()
        where user_id = _user and id = _keep;
     end if;
   end loop;
   -- the facts that were kept now also mention the entities of the folded ones
   perform oxbow.note_entities(g.user_id, g.ids)
-     from (select i.user_id, array_agg(i.id) as ids from unnest(_gone_users, _gone) i(user_id, id) group by i.user_id order by i.user_id) g;
+     from (select i.user_id, array_agg(i.id) as ids from unnest(_gone_users, _gone) i(user_id, id)
+            group by i.user_id order by i.user_id) g;
 end $$;
 call oxbow.grant_worker('fold_facts');
 
@@ -181,7 +195,10 @@ create or replace function oxbow.clean_terms() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform gin_clean_pending_list(i.indexrelid)
-     from pg_inherits p join pg_index i on i.indrelid = p.inhrelid join pg_class c on c.oid = i.indexrelid join pg_am a on a.oid = c.relam
+     from pg_inherits p
+     join pg_index i on i.indrelid = p.inhrelid
+     join pg_class c on c.oid = i.indexrelid
+     join pg_am a on a.oid = c.relam
     where p.inhparent = 'oxbow.memory_terms'::regclass and a.amname = 'gin';
 end $$;
 call oxbow.grant_worker('clean_terms');

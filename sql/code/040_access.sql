@@ -15,7 +15,8 @@ begin
   raise exception using
     errcode = 'insufficient_privilege',
     message = format('%s may not see user %L', caller, left(_user_id, 255)),
-    detail  = case when coalesce(current_setting('oxbow.user_id', true), '') = '' then 'The setting oxbow.user_id is empty.'
+    detail  = case when coalesce(current_setting('oxbow.user_id', true), '') = ''
+                   then 'The setting oxbow.user_id is empty.'
                    else format('The setting oxbow.user_id is %L.', current_setting('oxbow.user_id', true)) end,
     hint    = format('SET LOCAL oxbow.user_id = %L in the same transaction.', left(_user_id, 255));
 end $$;

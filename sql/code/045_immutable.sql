@@ -16,9 +16,11 @@ begin
     detail  = format('The memory is %s %s of user %L.', old.memory_type, old.id, old.user_id),
     hint    = case
       when field = 'content' and old.memory_type = 'trait' then
-        format('oxbow.edit_trait(user_id => %L, id => %L, content => …) corrects a trait and keeps the old wording.', old.user_id, old.id)
-      when field = 'content' then format('oxbow.supersede(user_id => %L, id => %L, content => …) makes a new version and keeps the old one.',
-                                 old.user_id, old.id)
+        format('oxbow.edit_trait(user_id => %L, id => %L, content => …) corrects a trait and keeps the old wording.',
+               old.user_id, old.id)
+      when field = 'content' then
+        format('oxbow.supersede(user_id => %L, id => %L, content => …) makes a new version and keeps the old one.',
+               old.user_id, old.id)
       else format('Insert a new memory, and oxbow.forget(user_id => %L, id => %L) this one.', old.user_id, old.id) end;
 end $$;
 
@@ -46,8 +48,10 @@ begin
     message = 'memory_type must not be trait: only reflection creates traits',
     detail  = 'The value is ''trait''.',
     hint    = case
-      when origin = '' then 'Insert a fact or an episode. To bring old traits in: oxbow import --traits FILE, as the owner of the tables.'
-      else format('The setting oxbow.origin is %L, but %s is neither the owner of the tables nor the worker.', origin, current_user) end;
+      when origin = '' then
+        'Insert a fact or an episode. To bring old traits in: oxbow import --traits FILE, as the owner of the tables.'
+      else format('The setting oxbow.origin is %L, but %s is neither the owner of the tables nor the worker.',
+                  origin, current_user) end;
 end $$;
 
 create or replace trigger refuse_trait before insert on oxbow.memories_trait
@@ -77,9 +81,10 @@ begin
             where i.inhparent = 'oxbow.memories'::regclass loop
     execute format('drop trigger if exists refuse_trait_change on oxbow.%I', t);
     execute format('create trigger refuse_trait_change
-      before update of trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts, trait_parent_id,
-        trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced, trait_first_observed, trait_window_start,
-        trait_window_end, trait_derived_from, trait_next_transition_at, trait_review_due_at, trait_edited_at
+      before update of trait_subtype, trait_stage, trait_confidence, trait_confidence_at, trait_context, trait_contexts,
+        trait_parent_id, trait_key, trait_reinforcement_count, trait_contradiction_count, trait_last_reinforced,
+        trait_first_observed, trait_window_start, trait_window_end, trait_derived_from, trait_next_transition_at,
+        trait_review_due_at, trait_edited_at
       on oxbow.%I for each statement execute function oxbow.refuse_trait_change()', t);
   end loop;
 end $$;

@@ -24,7 +24,8 @@ begin
                   where m.user_id = _user_id and m.id = _id and m.expired_at is null
                     and m.trait_stage in ('emerging', 'established', 'core'))
      or exists (select from oxbow.trait_events e
-                 where e.user_id = _user_id and e.trait_id = _id and e.event = 'used' and e.at > _at - make_interval(secs => 3600 * oxbow.policy('trait_use_hours', _at))) then
+                 where e.user_id = _user_id and e.trait_id = _id and e.event = 'used'
+                   and e.at > _at - make_interval(secs => 3600 * oxbow.policy('trait_use_hours', _at))) then
     return;
   end if;
   _event.user_id := _user_id;

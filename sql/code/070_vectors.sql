@@ -3,7 +3,8 @@
 -- is shared; reembed takes it exclusively while it exchanges the table and the setting, so no vector of the
 -- old model ends up among the new ones. These functions look up each memory separately, as index_memories
 -- does.
-create or replace function oxbow.write_vectors(_user_ids text[], _model text, _dimension integer, _ids uuid[], _embeddings halfvec[])
+create or replace function oxbow.write_vectors(_user_ids text[], _model text, _dimension integer, _ids uuid[],
+  _embeddings halfvec[])
 returns bigint language plpgsql
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
@@ -12,11 +13,13 @@ declare
 begin
   perform pg_advisory_xact_lock_shared(hashtextextended('oxbow.embedding', 0));
   select value into _current from oxbow.settings where key = 'embedding';
-  if _current ->> 'model' is distinct from _model or (_current ->> 'dimension')::integer is distinct from _dimension then
+  if _current ->> 'model' is distinct from _model
+    or (_current ->> 'dimension')::integer is distinct from _dimension then
     raise exception using
       errcode = 'OX001',
       message = format('the database holds vectors of %s with %s dimensions, these are of %s with %s',
-                       coalesce(_current ->> 'model', 'no model'), coalesce(_current ->> 'dimension', '0'), left(_model, 200), _dimension),
+                       coalesce(_current ->> 'model', 'no model'), coalesce(_current ->> 'dimension', '0'),
+                       left(_model, 200), _dimension),
       detail  = _current::text;
   end if;
   -- in the order of users and ids, as in every statement that locks several memories
@@ -36,7 +39,8 @@ create or replace function oxbow.refuse_vectors(_user_ids text[], _model text, _
 returns void language sql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
   insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)
   select m.user_id, m.memory_type, m.id, _model, left(_reason, 1000)
-    from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id from unnest(_user_ids, _ids) u(user_id, id) order by 1, 2) i
+    from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id from unnest(_user_ids, _ids) u(user_id, id)
+           order by 1, 2) i
    cross join lateral (select m.* from oxbow.memories m where m.user_id = i.user_id and m.id = i.id for key share) m
   on conflict do nothing;
 $$;
@@ -47,7 +51,8 @@ call oxbow.grant_worker('refuse_vectors');
 -- execution.
 create or replace function oxbow.embeddables(_user_ids text[], _ids uuid[], _model text)
 returns table (user_id text, id uuid, content text, speaker text, has_terms boolean, has_vector boolean)
-language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
 begin
   return query
   select m.user_id, m.id, m.content, coalesce(m.speaker, ''),
@@ -56,8 +61,10 @@ begin
          (select true from oxbow.memory_vectors v
            where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id) is not null
          or (select true from oxbow.embedding_refusals r
-              where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model) is not null
-    from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id from unnest(_user_ids, _ids) u(user_id, id) order by 1, 2) i
+              where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id
+                and r.model = _model) is not null
+    from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id from unnest(_user_ids, _ids) u(user_id, id)
+           order by 1, 2) i
    cross join lateral (select * from oxbow.memories m where m.user_id = i.user_id and m.id = i.id offset 0) m
    where m.forgotten_at is null and m.sensitivity < 3;
 end $$;

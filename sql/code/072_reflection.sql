@@ -2,7 +2,8 @@
 create or replace function oxbow.session_is_extracted(_user_id text, _session_id text) returns boolean
 language sql stable as $$
   select not exists (select from oxbow.messages m
-                      where m.user_id = _user_id and m.session_id = _session_id and m.extracted_at is null and m.extract_failures = 0);
+                      where m.user_id = _user_id and m.session_id = _session_id and m.extracted_at is null
+                        and m.extract_failures = 0);
 $$;
 call oxbow.grant_worker('session_is_extracted');
 
@@ -22,7 +23,8 @@ declare
   _importance double precision;
   _last timestamptz;
 begin
-  select min(added_at), sum(importance) * 10 into _oldest, _importance from oxbow.reflection_inbox where user_id = _user_id;
+  select min(added_at), sum(importance) * 10 into _oldest, _importance from oxbow.reflection_inbox
+   where user_id = _user_id;
   if _oldest is null or exists (select from oxbow.users u where u.user_id = _user_id and u.opted_out) then
     return;
   end if;
@@ -67,7 +69,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive u as (
     (select user_id, 1 as n from oxbow.reflection_inbox where user_id > _after order by user_id limit 1)
     union all
-    select (select i.user_id from oxbow.reflection_inbox i where i.user_id > u.user_id order by i.user_id limit 1), n + 1
+    select (select i.user_id from oxbow.reflection_inbox i where i.user_id > u.user_id order by i.user_id limit 1),
+           n + 1
       from u where u.user_id is not null and n < _limit
   )
   select user_id from u where user_id is not null;

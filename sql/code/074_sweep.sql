@@ -5,11 +5,15 @@
 -- reembed from dropping the table of vectors.)
 create or replace function oxbow.is_unembedded(_user_id text, _memory_type text, _id uuid, _model text) returns boolean
 language sql stable as $$
-  select not exists (select from oxbow.memories m where m.user_id = _user_id and m.memory_type = _memory_type and m.id = _id and m.sensitivity = 3)
-     and (not exists (select from oxbow.memory_terms t where t.user_id = _user_id and t.memory_type = _memory_type and t.memory_id = _id)
-      or not (exists (select from oxbow.memory_vectors v where v.user_id = _user_id and v.memory_type = _memory_type and v.memory_id = _id)
+  select not exists (select from oxbow.memories m
+                      where m.user_id = _user_id and m.memory_type = _memory_type and m.id = _id and m.sensitivity = 3)
+     and (not exists (select from oxbow.memory_terms t
+                       where t.user_id = _user_id and t.memory_type = _memory_type and t.memory_id = _id)
+      or not (exists (select from oxbow.memory_vectors v
+                       where v.user_id = _user_id and v.memory_type = _memory_type and v.memory_id = _id)
            or exists (select from oxbow.embedding_refusals r
-                       where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id and r.model = _model)));
+                       where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id
+                         and r.model = _model)));
 $$;
 call oxbow.grant_worker('is_unembedded');
 
@@ -36,7 +40,8 @@ begin
             left join oxbow.memory_terms t on t.user_id = _user_id and t.memory_type = s.memory_type
            where s.user_id = _user_id
            group by s.memory_type) n
-   where s.user_id = _user_id and s.memory_type = n.memory_type and (s.documents, s.terms) is distinct from (n.documents, n.terms);
+   where s.user_id = _user_id and s.memory_type = n.memory_type
+     and (s.documents, s.terms) is distinct from (n.documents, n.terms);
   get diagnostics _changed = row_count;
   return _changed;
 end $$;
@@ -72,7 +77,8 @@ begin
      where m.user_id = l.user_id and m.memory_type = l.memory_type and m.id = l.id
   )
   select (select count(*) from taken),
-         (select jsonb_agg(jsonb_build_object('user_id', l.user_id, 'id', l.id, 'at', l.used_at) order by l.user_id, l.id)
+         (select jsonb_agg(jsonb_build_object('user_id', l.user_id, 'id', l.id, 'at', l.used_at) order by l.user_id,
+                           l.id)
             from locked l where l.memory_type = 'trait' and l.used_at is not null)
     into _taken, _used;
   for _use in select * from jsonb_to_recordset(_used) t(user_id text, id uuid, at timestamptz) loop

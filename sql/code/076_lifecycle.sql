@@ -44,14 +44,16 @@ call oxbow.grant_app('trait_decayed');
 
 -- trait_confidence_at returns a confidence set at _at, decayed to _now (C §4.2). A confidence close to zero
 -- stays unchanged, because PostgreSQL raises an error on underflow.
-create or replace function oxbow.trait_confidence_at(_confidence double precision, _subtype text, _reinforcements integer,
-  _at timestamptz, _now timestamptz, _rules oxbow.trait_rules[] default oxbow.trait_rules()) returns double precision
+create or replace function oxbow.trait_confidence_at(_confidence double precision, _subtype text,
+  _reinforcements integer, _at timestamptz, _now timestamptz, _rules oxbow.trait_rules[] default oxbow.trait_rules())
+returns double precision
 language sql immutable parallel safe
 return case
   when _confidence < 1e-18 then _confidence
   when (_rules[1]).valid_from > _at then oxbow.trait_decayed(_confidence, _subtype, _reinforcements, _at, _now, _rules)
   else _confidence * exp(greatest(-700, -oxbow.trait_rate(_subtype, _reinforcements, _rules[1])
-         * greatest(case when _now <= _at then 0 when isfinite(_now) then extract(epoch from _now - _at)::double precision
+         * greatest(case when _now <= _at then 0
+                         when isfinite(_now) then extract(epoch from _now - _at)::double precision
                          else 1e15 end, 0) / 86400)) end;
 
 call oxbow.grant_app('trait_confidence_at');
@@ -91,7 +93,8 @@ call oxbow.grant_app('trait_stage_at');
 -- boundary is passed by then. A moment beyond the year 9999 becomes the last day of that year. Null means
 -- never.
 create or replace function oxbow.trait_next_transition(_stage text, _confidence double precision, _subtype text,
-  _reinforcements integer, _at timestamptz, _window_end timestamptz, _rules oxbow.trait_rules[] default oxbow.trait_rules())
+  _reinforcements integer, _at timestamptz, _window_end timestamptz,
+  _rules oxbow.trait_rules[] default oxbow.trait_rules())
 returns timestamptz
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -158,7 +161,8 @@ call oxbow.grant_app('ceil_second');
 create or replace function oxbow.trait_reinforcement(_qualities text[], _at timestamptz) returns double precision
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select least(1 - exp(sum(n * ln(1 - oxbow.policy(
-           case q when 'A' then 'trait_factor_a' when 'B' then 'trait_factor_b' when 'C' then 'trait_factor_c' else 'trait_factor_d' end,
+           case q when 'A' then 'trait_factor_a' when 'B' then 'trait_factor_b'
+                  when 'C' then 'trait_factor_c' else 'trait_factor_d' end,
            _at)))), 1 - 1e-9)
     from (select q, count(*) as n from unnest(_qualities) q group by q) quality;
 $$;
@@ -168,7 +172,8 @@ call oxbow.grant_worker('trait_reinforcement');
 create or replace function oxbow.trait_contradiction(_contradictions integer, _at timestamptz) returns double precision
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select least(oxbow.policy('trait_contradiction_max', _at),
-               oxbow.policy('trait_contradiction', _at) + oxbow.policy('trait_contradiction_step', _at) * (_contradictions - 1));
+               oxbow.policy('trait_contradiction', _at)
+               + oxbow.policy('trait_contradiction_step', _at) * (_contradictions - 1));
 $$;
 call oxbow.grant_worker('trait_contradiction');
 
@@ -178,7 +183,8 @@ create or replace function oxbow.trait_factor(_event text, _qualities text[], _m
 returns double precision
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select case _event when 'reinforced' then coalesce(oxbow.trait_reinforcement(_qualities, _at), 0)
-                     when 'contradicted' then case when _memories > 0 then oxbow.trait_contradiction(_memories, _at) else 0 end
+                     when 'contradicted' then
+                       case when _memories > 0 then oxbow.trait_contradiction(_memories, _at) else 0 end
                      when 'used' then oxbow.policy('trait_factor_used', _at) end;
 $$;
 call oxbow.grant_worker('trait_factor');
@@ -186,15 +192,16 @@ call oxbow.grant_worker('trait_factor');
 -- counts_in reports whether evidence of a direction counts in an event.
 create or replace function oxbow.counts_in(_direction text, _event text) returns boolean
 language sql immutable parallel safe
-return case _direction when 'supporting' then _event in ('created', 'reinforced', 'revived') else _event = 'contradicted' end;
+return case _direction when 'supporting' then _event in ('created', 'reinforced', 'revived')
+            else _event = 'contradicted' end;
 call oxbow.grant_worker('counts_in');
 
 -- replay_trait returns the state after a trait's events up to a moment. stage is null if there are none. If
 -- a clock went backwards, an event counts as no earlier than those before it.
 create or replace function oxbow.replay_trait(_user_id text, _trait_id uuid, _until timestamptz default 'infinity',
   _rules oxbow.trait_rules[] default oxbow.trait_rules(),
-  out subtype text, out stage text, out confidence double precision, out confidence_at timestamptz, out reinforcements integer,
-  out contradictions integer, out window_end timestamptz)
+  out subtype text, out stage text, out confidence double precision, out confidence_at timestamptz,
+  out reinforcements integer, out contradictions integer, out window_end timestamptz)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 declare
@@ -203,7 +210,8 @@ begin
   for e in select * from oxbow.trait_events t where t.user_id = _user_id and t.trait_id = _trait_id order by t.seq loop
     exit when e.at > _until;
     select * into subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end
-      from oxbow.apply_event(subtype, stage, confidence, confidence_at, reinforcements, contradictions, window_end, e, _rules);
+      from oxbow.apply_event(subtype, stage, confidence, confidence_at, reinforcements, contradictions,
+                             window_end, e, _rules);
   end loop;
 end $$;
 call oxbow.grant_worker('replay_trait');
@@ -211,21 +219,24 @@ call oxbow.grant_worker('replay_trait');
 -- replay_events returns the state after each event of a trait.
 create or replace function oxbow.replay_events(_user_id text, _trait_id uuid,
   _rules oxbow.trait_rules[] default oxbow.trait_rules())
-returns table (seq integer, at timestamptz, subtype text, stage text, confidence double precision, confidence_at timestamptz,
-  reinforcements integer, contradictions integer, window_end timestamptz)
+returns table (seq integer, at timestamptz, subtype text, stage text, confidence double precision,
+  confidence_at timestamptz, reinforcements integer, contradictions integer, window_end timestamptz)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 declare
   e oxbow.trait_events;
   s record;
 begin
-  select null::text as subtype, null::text as stage, null::double precision as confidence, null::timestamptz as confidence_at,
-         null::integer as reinforcements, null::integer as contradictions, null::timestamptz as window_end into s;
-  for e in select t.* from oxbow.trait_events t where t.user_id = _user_id and t.trait_id = _trait_id order by t.seq loop
-    s := oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end,
-           e, _rules);
-    return query select e.seq, e.at, s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions,
-                        s.window_end;
+  select null::text as subtype, null::text as stage, null::double precision as confidence,
+         null::timestamptz as confidence_at, null::integer as reinforcements, null::integer as contradictions,
+         null::timestamptz as window_end into s;
+  for e in
+    select t.* from oxbow.trait_events t where t.user_id = _user_id and t.trait_id = _trait_id order by t.seq
+  loop
+    s := oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions,
+                           s.window_end, e, _rules);
+    return query select e.seq, e.at, s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements,
+                        s.contradictions, s.window_end;
   end loop;
 end $$;
 call oxbow.grant_worker('replay_events');
@@ -233,8 +244,8 @@ call oxbow.grant_worker('replay_events');
 -- apply_event returns the state after an event. An event first decays the confidence to its moment and then
 -- changes it. An event earlier than the last one counts as simultaneous with it.
 create or replace function oxbow.apply_event(inout subtype text, inout stage text, inout confidence double precision,
-  inout confidence_at timestamptz, inout reinforcements integer, inout contradictions integer, inout window_end timestamptz,
-  _event oxbow.trait_events, _rules oxbow.trait_rules[] default oxbow.trait_rules())
+  inout confidence_at timestamptz, inout reinforcements integer, inout contradictions integer,
+  inout window_end timestamptz, _event oxbow.trait_events, _rules oxbow.trait_rules[] default oxbow.trait_rules())
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
   _held boolean;
@@ -253,7 +264,8 @@ begin
   _held := stage <> 'trend' and confidence is not null;
   if confidence_at is null or _event.at > confidence_at then
     if _held then
-      confidence := oxbow.clamp_confidence(oxbow.trait_confidence_at(confidence, subtype, reinforcements, confidence_at, _event.at, _rules));
+      confidence := oxbow.clamp_confidence(
+        oxbow.trait_confidence_at(confidence, subtype, reinforcements, confidence_at, _event.at, _rules));
     end if;
     confidence_at := _event.at;
   end if;
@@ -303,8 +315,10 @@ declare
   t oxbow.memories_trait;
   s record;
 begin
-  select * into strict t from oxbow.memories_trait m where m.user_id = _event.user_id and m.id = _event.trait_id for update;
-  _event.seq := coalesce((select max(e.seq) from oxbow.trait_events e where e.user_id = t.user_id and e.trait_id = t.id), 0) + 1;
+  select * into strict t from oxbow.memories_trait m
+   where m.user_id = _event.user_id and m.id = _event.trait_id for update;
+  _event.seq := coalesce((select max(e.seq) from oxbow.trait_events e
+                           where e.user_id = t.user_id and e.trait_id = t.id), 0) + 1;
   _event.memories := coalesce(_event.memories, 0);
   _event.details := coalesce(_event.details, '{}');
   _event.created_at := clock_timestamp();
@@ -313,7 +327,8 @@ begin
   _event.confidence := s.confidence;
   _event.stage := s.stage;
   insert into oxbow.trait_events select (_event).*;
-  perform oxbow.write_state(t.user_id, t.id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
+  perform oxbow.write_state(t.user_id, t.id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions,
+                            s.window_end);
 end $$;
 call oxbow.grant_worker('record_event');
 
@@ -324,8 +339,10 @@ language sql set search_path = pg_catalog, pg_temp as $$
   update oxbow.memories_trait m
      set trait_stage = _stage, trait_confidence = _confidence, trait_confidence_at = _confidence_at,
          trait_reinforcement_count = _reinforcements, trait_contradiction_count = _contradictions,
-         trait_window_end = _window_end, trait_window_start = case when _window_end is not null then m.trait_window_start end,
-         trait_next_transition_at = oxbow.trait_next_transition(_stage, _confidence, m.trait_subtype, _reinforcements, _confidence_at, _window_end),
+         trait_window_end = _window_end,
+         trait_window_start = case when _window_end is not null then m.trait_window_start end,
+         trait_next_transition_at = oxbow.trait_next_transition(
+           _stage, _confidence, m.trait_subtype, _reinforcements, _confidence_at, _window_end),
          version = m.version + 1, updated_at = clock_timestamp()
    where m.user_id = _user_id and m.id = _trait_id;
 $$;
@@ -336,9 +353,10 @@ call oxbow.grant_worker('write_state');
 -- _limit that are not locked. It returns how many it took, including those that turn out not to be due, and
 -- how many dissolved. The cost depends on the number of due traits, not of all traits: they are locked
 -- first and do not move afterwards, so the second statement finds them by ctid.
-create or replace function oxbow.settle_traits(_now timestamptz, _limit integer, _user_id text default null, _cycle_id uuid default null,
-  out settled bigint, out dissolved bigint)
-language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+create or replace function oxbow.settle_traits(_now timestamptz, _limit integer, _user_id text default null,
+  _cycle_id uuid default null, out settled bigint, out dissolved bigint)
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off as $$
 declare
   _due tid[];
   _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
@@ -356,7 +374,8 @@ begin
   end if;
   settled := coalesce(cardinality(_due), 0);
   with due as materialized (
-    select m.ctid as place, m.user_id, m.id, m.trait_stage as stage, m.trait_subtype as subtype, m.trait_reinforcement_count as reinforcements,
+    select m.ctid as place, m.user_id, m.id, m.trait_stage as stage, m.trait_subtype as subtype,
+           m.trait_reinforcement_count as reinforcements,
            oxbow.trait_stage_with(m.trait_stage, c.confidence, m.trait_window_end, _now, _rules) as next, c.confidence,
            greatest(m.trait_confidence_at, _now) as at
       from oxbow.memories_trait m, lateral (
@@ -364,24 +383,32 @@ begin
                       m.trait_confidence_at, _now, _rules) as confidence offset 0) c
      where m.ctid = any(_due)
   ), turned as materialized (
-    select d.*, case when d.confidence is not null then oxbow.clamp_confidence(d.confidence) end as clamped from due d where d.next <> d.stage
+    select d.*, case when d.confidence is not null then oxbow.clamp_confidence(d.confidence) end as clamped
+      from due d
+     where d.next <> d.stage
   ), changed as (
     update oxbow.memories_trait m
-       set trait_stage = d.next, trait_confidence = d.clamped, trait_confidence_at = d.at, trait_window_start = null, trait_window_end = null,
-           trait_next_transition_at = oxbow.trait_next_transition(d.next, d.clamped, d.subtype, d.reinforcements, d.at, null, _rules),
+       set trait_stage = d.next, trait_confidence = d.clamped, trait_confidence_at = d.at,
+           trait_window_start = null, trait_window_end = null,
+           trait_next_transition_at = oxbow.trait_next_transition(
+             d.next, d.clamped, d.subtype, d.reinforcements, d.at, null, _rules),
            version = m.version + 1, updated_at = clock_timestamp()
       from turned d where m.ctid = d.place
   ), put_off as ( -- marked as due, but not due
     update oxbow.memories_trait m
-       set trait_next_transition_at = oxbow.trait_next_transition(m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
-             m.trait_confidence_at, m.trait_window_end, _rules)
+       set trait_next_transition_at = oxbow.trait_next_transition(
+             m.trait_stage, m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count, m.trait_confidence_at,
+             m.trait_window_end, _rules)
       from due d where d.next = d.stage and m.ctid = d.place
   ), noted as (
     insert into oxbow.trait_events (user_id, trait_id, seq, event, at, confidence, stage, cycle_id, actor, reason)
     select d.user_id, d.id,
-           coalesce((select max(e.seq) from oxbow.trait_events e where e.user_id = d.user_id and e.trait_id = d.id), 0) + 1,
-           case d.next when 'dissolved' then 'dissolved' else 'decayed' end, _now, d.clamped, d.next, _cycle_id, 'settle',
-           case when d.stage = 'trend' then 'its window ended' when d.next = 'dissolved' then 'its confidence fell below ' || (_rules[1]).dissolve_below
+           coalesce((select max(e.seq) from oxbow.trait_events e
+                      where e.user_id = d.user_id and e.trait_id = d.id), 0) + 1,
+           case d.next when 'dissolved' then 'dissolved' else 'decayed' end, _now, d.clamped, d.next,
+           _cycle_id, 'settle',
+           case when d.stage = 'trend' then 'its window ended'
+                when d.next = 'dissolved' then 'its confidence fell below ' || (_rules[1]).dissolve_below
                 else d.stage || ' to ' || d.next end
       from turned d
   )
@@ -425,11 +452,13 @@ begin
        set trait_next_transition_at = oxbow.trait_next_transition(m.trait_stage, m.trait_confidence, m.trait_subtype,
              m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, _rules)
       from batch b
-     where m.user_id = b.user_id and m.id = b.id and m.expired_at is null and m.trait_stage not in ('trend', 'dissolved')
+     where m.user_id = b.user_id and m.id = b.id and m.expired_at is null
+       and m.trait_stage not in ('trend', 'dissolved')
   )
   select count(*) over ()::integer, b.user_id, b.id into _last from batch b order by b.user_id desc, b.id desc limit 1;
   _batch := coalesce(_last.count, 0);
-  _at := case when _batch < _limit then _at - 'user_id' - 'id' else _at || jsonb_build_object('user_id', _last.user_id, 'id', _last.id) end;
+  _at := case when _batch < _limit then _at - 'user_id' - 'id'
+              else _at || jsonb_build_object('user_id', _last.user_id, 'id', _last.id) end;
   insert into oxbow.settings (key, value) values ('policies.followed', _at)
   on conflict (key) do update set value = excluded.value, updated_at = now();
   return _batch;

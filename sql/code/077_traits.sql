@@ -28,8 +28,8 @@ select m.user_id, m.id, m.content, m.trait_subtype as subtype,
 -- confidence from its events up to then, decayed to that moment. trait_id is the trait's current id, id
 -- that of the wording. Forgotten traits are left out at all times.
 create or replace function oxbow.traits_as_of(user_id text, at timestamptz)
-returns table (id uuid, trait_id uuid, content text, subtype text, stage text, confidence double precision, context text,
-  reinforcement_count integer, contradiction_count integer)
+returns table (id uuid, trait_id uuid, content text, subtype text, stage text, confidence double precision,
+  context text, reinforcement_count integer, contradiction_count integer)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 declare
@@ -52,7 +52,8 @@ begin
     -- an event, if any, dates the wording, because a reflection may run with a clock that was set
     select v.*, row_number() over (partition by v.head order by v.created_at desc, v.id) as age,
            (select max(e.at) from oxbow.trait_events e
-             where e.user_id = traits_as_of.user_id and e.trait_id = v.head and e.details ->> 'version' = v.id::text) as since
+             where e.user_id = traits_as_of.user_id and e.trait_id = v.head
+               and e.details ->> 'version' = v.id::text) as since
       from version v
   ), wording as (
     select distinct on (w.head) w.*
@@ -78,7 +79,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive wording as (
     select m.id, m.superseded_by, m.expired_at from oxbow.memories_trait m where m.user_id = _user_id and m.id = _id
     union
-    select m.id, m.superseded_by, m.expired_at from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.id = w.superseded_by
+    select m.id, m.superseded_by, m.expired_at
+      from wording w join oxbow.memories_trait m on m.user_id = _user_id and m.id = w.superseded_by
   )
   select w.id from wording w where w.expired_at is null;
 $$;
@@ -93,7 +95,8 @@ declare
 begin
   t := oxbow.lock_memory(_user_id, _id);
   if t.memory_type <> 'trait' then
-    raise exception using errcode = 'OX105', message = format('memory %s of user %L is not a trait', _id, left(_user_id, 255)),
+    raise exception using errcode = 'OX105',
+      message = format('memory %s of user %L is not a trait', _id, left(_user_id, 255)),
       detail = format('It is of type %s.', t.memory_type);
   elsif t.expired_at is not null then
     _newest := oxbow.newest_wording(_user_id, t.superseded_by);
@@ -110,7 +113,8 @@ call oxbow.grant_worker('lock_trait');
 -- reword_trait gives a trait a new wording as a new row, because content never changes in place, and
 -- returns its id. Evidence, events and child traits move to the new row. The old row remains as the wording
 -- believed at the time; the new one describes better what was true all along.
-create or replace function oxbow.reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text) returns uuid
+create or replace function oxbow.reword_trait(_user_id text, _id uuid, _content text, _actor text, _reason text)
+returns uuid
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
@@ -129,9 +133,11 @@ begin
   new.updated_at := null;
   new.external_id := null;
   perform set_config('oxbow.origin', 'reflection', true);
-  execute (select format('insert into oxbow.memories (%1$s) select %1$s from (select ($1).*) n', string_agg(quote_ident(a.attname), ', '))
+  execute (select format('insert into oxbow.memories (%1$s) select %1$s from (select ($1).*) n',
+                         string_agg(quote_ident(a.attname), ', '))
              from pg_attribute a
-            where a.attrelid = 'oxbow.memories'::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') using new;
+            where a.attrelid = 'oxbow.memories'::regclass and a.attnum > 0 and not a.attisdropped
+              and a.attgenerated = '') using new;
   perform set_config('oxbow.origin', origin, true);
   update oxbow.trait_events e set trait_id = new.id where e.user_id = _user_id and e.trait_id = old.id;
   update oxbow.trait_evidence e set trait_id = new.id where e.user_id = _user_id and e.trait_id = old.id;
@@ -144,7 +150,8 @@ begin
    where m.user_id = _user_id and m.id = old.id;
   insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
   values (_user_id, 'trait', new.id, 'trait', old.id, 'supersedes');
-  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, old_metadata, new_metadata, actor, reason)
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, old_metadata,
+                                    new_metadata, actor, reason)
   values (_user_id, 'trait', old.id, 'SUPERSEDE', old.content, _content, old.metadata, old.metadata, _actor, _reason);
   return new.id;
 end $$;
@@ -164,10 +171,13 @@ end $$;
 -- edit_trait corrects the wording, context or confidence of a trait on behalf of the person it describes. A null
 -- argument leaves the value unchanged, except that an edit without a confidence raises it to at least the policy
 -- correction_confidence. A dissolved trait is revived. Reflection continues to weigh evidence, but no longer changes
--- the wording. It returns the trait's id, which is new if the trait was reworded. content     at most 1,000 characters
--- confidence  above 0, below 1 context     work, personal, social, learning, general
-create or replace function oxbow.edit_trait(user_id text, id uuid, content text default null, confidence double precision default null,
-  context text default null, reason text default null, actor text default 'user') returns uuid
+-- the wording. It returns the trait's id, which is new if the trait was reworded.
+--   content     at most 1,000 characters
+--   confidence  above 0, below 1
+--   context     work, personal, social, learning, general
+create or replace function oxbow.edit_trait(user_id text, id uuid, content text default null,
+  confidence double precision default null, context text default null, reason text default null,
+  actor text default 'user') returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   t oxbow.memories;
@@ -189,28 +199,35 @@ begin
   end if;
   _id := t.id;
   if edit_trait.content is not null then
-    _id := oxbow.reword_trait(edit_trait.user_id, t.id, edit_trait.content, oxbow.person_actor(edit_trait.actor), edit_trait.reason);
+    _id := oxbow.reword_trait(edit_trait.user_id, t.id, edit_trait.content, oxbow.person_actor(edit_trait.actor),
+                              edit_trait.reason);
   end if;
   update oxbow.memories_trait m
-     set trait_context = coalesce(edit_trait.context, m.trait_context), trait_edited_at = now(), trait_review_due_at = null,
+     set trait_context = coalesce(edit_trait.context, m.trait_context), trait_edited_at = now(),
+         trait_review_due_at = null,
          trait_contexts = case when edit_trait.content is null and edit_trait.context is null then m.trait_contexts end
    where m.user_id = edit_trait.user_id and m.id = _id;
   e.user_id := edit_trait.user_id;
   e.trait_id := _id;
   e.event := 'edited';
   e.at := now();
-  e.sets := coalesce(edit_trait.confidence, greatest(oxbow.policy('correction_confidence'), case when t.trait_stage not in ('trend', 'dissolved') then
-    oxbow.trait_confidence_at(t.trait_confidence, t.trait_subtype, t.trait_reinforcement_count, t.trait_confidence_at, now()) end));
+  e.sets := coalesce(edit_trait.confidence, greatest(
+    oxbow.policy('correction_confidence'),
+    case when t.trait_stage not in ('trend', 'dissolved') then
+      oxbow.trait_confidence_at(
+        t.trait_confidence, t.trait_subtype, t.trait_reinforcement_count, t.trait_confidence_at, now()) end));
   e.actor := oxbow.person_actor(edit_trait.actor);
   e.reason := edit_trait.reason;
-  e.details := jsonb_strip_nulls(jsonb_build_object('version', case when _id <> t.id then _id end, 'context', edit_trait.context));
+  e.details := jsonb_strip_nulls(jsonb_build_object(
+    'version', case when _id <> t.id then _id end, 'context', edit_trait.context));
   perform oxbow.record_event(e);
   return _id;
 end $$;
 call oxbow.grant_app('edit_trait');
 
 -- dissolve_trait archives a trait on behalf of the person it describes. Only edit_trait brings it back.
-create or replace function oxbow.dissolve_trait(user_id text, id uuid, reason text default null, actor text default 'user') returns void
+create or replace function oxbow.dissolve_trait(user_id text, id uuid, reason text default null,
+  actor text default 'user') returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   t oxbow.memories;
@@ -261,15 +278,18 @@ begin
       select m.id from version v join oxbow.memories_trait m on m.user_id = t.user_id and m.superseded_by = v.id
     ) select v.id from version v) v;
   insert into oxbow.trait_refusals (user_id, hash)
-  select t.user_id, oxbow.trait_hash(m.content) from oxbow.memories_trait m where m.user_id = t.user_id and m.id = any(_versions)
+  select t.user_id, oxbow.trait_hash(m.content) from oxbow.memories_trait m
+   where m.user_id = t.user_id and m.id = any(_versions)
   union
   select t.user_id, oxbow.trait_hash(t.trait_key) where t.trait_key is not null
   on conflict do nothing;
   delete from oxbow.trait_clues c where c.user_id = t.user_id and c.key = t.trait_key;
   get diagnostics _deleted = row_count;
   -- cascades delete these rows, so count them first
-  select _deleted + (select count(*) from oxbow.trait_evidence e where e.user_id = t.user_id and e.trait_id = any(_versions))
-                  + (select count(*) from oxbow.trait_events e where e.user_id = t.user_id and e.trait_id = any(_versions)) into _deleted;
+  select _deleted + (select count(*) from oxbow.trait_evidence e
+                      where e.user_id = t.user_id and e.trait_id = any(_versions))
+                  + (select count(*) from oxbow.trait_events e
+                      where e.user_id = t.user_id and e.trait_id = any(_versions)) into _deleted;
   perform oxbow.lock_erased(t.user_id, _versions);
   foreach _version in array _versions loop
     _deleted := _deleted + oxbow.sum_counts(oxbow.erase_and_count(t.user_id, _version));

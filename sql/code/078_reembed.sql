@@ -8,7 +8,8 @@ create or replace function oxbow.reembed_begin(_model text, _dimension integer) 
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _wanted constant jsonb := jsonb_build_object('model', _model, 'dimension', _dimension);
-  _vector name := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
+  _vector name := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+                    where e.extname = 'vector');
   p record;
 begin
   if to_regclass('oxbow.memory_vectors_next') is not null then
@@ -27,7 +28,8 @@ begin
     ) partition by list (memory_type)', _vector, _dimension);
   alter table oxbow.memory_vectors_next
     alter user_id set storage plain, alter memory_type set storage plain, alter embedding set storage plain;
-  for p in select replace(c.relname, 'memory_vectors_', 'memory_vectors_next_') as name, pg_get_expr(c.relpartbound, c.oid) as bound,
+  for p in select replace(c.relname, 'memory_vectors_', 'memory_vectors_next_') as name,
+                  pg_get_expr(c.relpartbound, c.oid) as bound,
                   f.conname, pg_get_constraintdef(f.oid) as reference
              from pg_inherits i join pg_class c on c.oid = i.inhrelid
              join pg_constraint f on f.conrelid = c.oid and f.contype = 'f'
@@ -48,7 +50,8 @@ end $$;
 create or replace function oxbow.reembed_page(_model text, _user_id text, _memory_type text, _id uuid, _limit integer)
 returns table (looked bigint, last_user_id text, last_memory_type text, last_id uuid,
   user_id text, memory_type text, id uuid, content text, speaker text)
-language plpgsql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off as $$
 #variable_conflict error
 begin
   return query
@@ -65,18 +68,23 @@ begin
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = p.user_id and v.memory_type = p.memory_type and v.memory_id = p.id)
        and not exists (select from oxbow.embedding_refusals r
-                        where r.user_id = p.user_id and r.memory_type = p.memory_type and r.memory_id = p.id and r.model = _model)
+                        where r.user_id = p.user_id and r.memory_type = p.memory_type and r.memory_id = p.id
+                          and r.model = _model)
   )
-  select e.looked, e.user_id, e.memory_type::text, e.id, m.user_id, m.memory_type::text, m.id, m.content, coalesce(m.speaker, '')
+  select e.looked, e.user_id, e.memory_type::text, e.id, m.user_id, m.memory_type::text, m.id, m.content,
+         coalesce(m.speaker, '')
     from (select p.user_id, p.memory_type, p.id, count(*) over () as looked
             from page p order by p.user_id desc, p.memory_type desc, p.id desc limit 1) e
-    left join (todo t join oxbow.memories m on m.user_id = t.user_id and m.memory_type = t.memory_type and m.id = t.id) on true
+    left join (todo t join oxbow.memories m on m.user_id = t.user_id and m.memory_type = t.memory_type
+               and m.id = t.id) on true
    order by m.user_id, m.memory_type, m.id;
 end $$;
 
 -- reembed_write stores vectors of the new model for memories that still exist.
-create or replace function oxbow.reembed_write(_user_ids text[], _memory_types text[], _ids uuid[], _embeddings halfvec[]) returns bigint
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+create or replace function oxbow.reembed_write(_user_ids text[], _memory_types text[], _ids uuid[],
+  _embeddings halfvec[]) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off as $$
 declare _written bigint;
 begin
   insert into oxbow.memory_vectors_next (user_id, memory_type, memory_id, embedding)
@@ -99,7 +107,8 @@ declare
   item record;
 begin
   perform pg_advisory_xact_lock(hashtextextended('oxbow.embedding', 0)); -- see write_vectors
-  lock table oxbow.memories, oxbow.memory_vectors, oxbow.memory_vectors_next, oxbow.vector_slots, oxbow.indexed_vectors in access exclusive mode;
+  lock table oxbow.memories, oxbow.memory_vectors, oxbow.memory_vectors_next, oxbow.vector_slots,
+    oxbow.indexed_vectors in access exclusive mode;
   if (select value - 'cursor' from oxbow.settings where key = 'reembed')
      is distinct from jsonb_build_object('model', _model, 'dimension', _dimension) then
     raise exception 'memory_vectors_next is not for % with % dimensions', _model, _dimension;
@@ -112,7 +121,8 @@ begin
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
        and not exists (select from oxbow.embedding_refusals r
-                        where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id and r.model = _model)
+                        where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id
+                          and r.model = _model)
      group by m.user_id
   ), enqueued as (
     insert into oxbow.river_job (kind, queue, max_attempts, args)
@@ -123,12 +133,15 @@ begin
 
   drop table oxbow.memory_vectors;
   for item in select conname, conrelid::regclass as name from pg_constraint
-            where connamespace = 'oxbow'::regnamespace and conname like 'memory\_vectors\_next%' and (contype <> 'n' or coninhcount = 0)
+            where connamespace = 'oxbow'::regnamespace and conname like 'memory\_vectors\_next%'
+              and (contype <> 'n' or coninhcount = 0)
   loop
-    execute format('alter table %s rename constraint %I to %I', item.name, item.conname, replace(item.conname, '_next', ''));
+    execute format('alter table %s rename constraint %I to %I', item.name, item.conname,
+                   replace(item.conname, '_next', ''));
   end loop;
   for item in select relname from pg_class
-            where relnamespace = 'oxbow'::regnamespace and relkind in ('r', 'p') and relname like 'memory\_vectors\_next%'
+            where relnamespace = 'oxbow'::regnamespace and relkind in ('r', 'p')
+              and relname like 'memory\_vectors\_next%'
   loop
     execute format('alter table oxbow.%I rename to %I', item.relname, replace(item.relname, '_next', ''));
   end loop;
@@ -136,13 +149,16 @@ begin
   -- assign_slots starts again with the new vectors
   delete from oxbow.vector_slots;
   truncate oxbow.indexed_vectors;
-  execute format('alter table oxbow.indexed_vectors alter embedding type %I.halfvec(%s), alter embedding set storage external',
-    (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'), _dimension);
+  execute format(
+    'alter table oxbow.indexed_vectors alter embedding type %I.halfvec(%s), alter embedding set storage external',
+    (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'),
+    _dimension);
   call oxbow.watch_vectors();
   delete from oxbow.settings where key = 'vector_index.looked';
 
   delete from oxbow.embedding_refusals where model <> _model;
-  update oxbow.settings set value = jsonb_build_object('model', _model, 'dimension', _dimension), updated_at = now() where key = 'embedding';
+  update oxbow.settings set value = jsonb_build_object('model', _model, 'dimension', _dimension), updated_at = now()
+   where key = 'embedding';
   delete from oxbow.settings where key = 'reembed';
   call oxbow.secure_tables();
   return _missing;

@@ -48,12 +48,15 @@ begin
       errcode = 'OX102',
       message = format('memory %s is already superseded%s', old.id, ' by ' || old.superseded_by),
       detail  = format('Since %s.', old.expired_at),
-      hint    = coalesce('Supersede the newer version, ' || old.superseded_by || '.', 'The newer version was erased: insert a new memory.');
+      hint    = coalesce('Supersede the newer version, ' || old.superseded_by || '.',
+                         'The newer version was erased: insert a new memory.');
   elsif old.memory_type = 'trait'
-    and not (coalesce(current_setting('oxbow.origin', true), '') = 'reflection' and oxbow.is_trusted(oxbow.caller())) then
+    and not (coalesce(current_setting('oxbow.origin', true), '') = 'reflection'
+             and oxbow.is_trusted(oxbow.caller())) then
     perform oxbow.reject('memory_type', 'trait', 'must be fact, episodic or document: only reflection changes traits');
   elsif old.sensitivity = 3 then
-    perform oxbow.reject('sensitivity', '3', 'must be below 3 to be superseded: store the new text as a separate sealed memory, and forget this one');
+    perform oxbow.reject('sensitivity', '3',
+      'must be below 3 to be superseded: store the new text as a separate sealed memory, and forget this one');
   elsif supersede.content is null then
     perform oxbow.reject('content', null, 'must not be blank or longer than 1 MiB');
   end if;
@@ -61,12 +64,14 @@ begin
   kept := coalesce(supersede.metadata, oxbow.inherited_metadata(old.metadata, supersede.content));
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, session_id, seq, speaker, agent_id,
     source, category, importance, metadata, expires_at, sensitivity)
-  values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at, old.version + 1, old.session_id, old.seq,
-    old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at, old.sensitivity);
+  values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at, old.version + 1,
+    old.session_id, old.seq, old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at,
+    old.sensitivity);
   if old.source = 'summary' then -- the conversation continues with the new version
     insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
     select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s
-     where s.user_id = old.user_id and s.memory_type = old.memory_type and s.memory_id = old.id and s.message_id is null;
+     where s.user_id = old.user_id and s.memory_type = old.memory_type and s.memory_id = old.id
+       and s.message_id is null;
     update oxbow.sessions s set summary_id = new_id
      where s.user_id = old.user_id and s.id = any(oxbow.sessions_of(old.user_id, old.id)) and s.summary_id = old.id;
   end if;
@@ -90,7 +95,8 @@ call oxbow.grant_app('supersede');
 create or replace function oxbow.repeats_of(_user_id text, _id uuid) returns uuid[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive repeated as (
-    select m.id, m.content_hash, m.forgotten_at is not null as forgotten from oxbow.memories_fact m where m.user_id = _user_id and m.id = _id
+    select m.id, m.content_hash, m.forgotten_at is not null as forgotten from oxbow.memories_fact m
+     where m.user_id = _user_id and m.id = _id
     union
     select d.id, d.content_hash, d.forgotten_at is not null
       from repeated r
@@ -138,7 +144,8 @@ begin
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids) and m.forgotten_at is null;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'DELETE', old.content, old.metadata, 'app', forget.reason);
-  select coalesce(array_agg(distinct s), '{}') into _sessions from unnest(_ids) i(id), unnest(oxbow.sessions_of(old.user_id, i.id)) s;
+  select coalesce(array_agg(distinct s), '{}') into _sessions
+    from unnest(_ids) i(id), unnest(oxbow.sessions_of(old.user_id, i.id)) s;
   if _sessions = '{}' then
     return;
   end if;
@@ -149,7 +156,8 @@ begin
     returning m.id, m.content, m.metadata
   )
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
-  select old.user_id, 'episodic', w.id, 'DELETE', w.content, w.metadata, 'app', 'it covered a forgotten memory' from withdrawn w;
+  select old.user_id, 'episodic', w.id, 'DELETE', w.content, w.metadata, 'app', 'it covered a forgotten memory'
+    from withdrawn w;
 end $$;
 call oxbow.grant_app('forget');
 
@@ -169,7 +177,8 @@ begin
       message = format('memory %s of user %L is not forgotten', old.id, old.user_id);
   end if;
   update oxbow.memories m set forgotten_at = null, updated_at = now()
-   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids) and m.forgotten_at = old.forgotten_at;
+   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids)
+     and m.forgotten_at = old.forgotten_at;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
   values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
   if old.sensitivity < 3 and not exists (select from oxbow.memory_vectors v
@@ -185,30 +194,35 @@ call oxbow.grant_app('restore');
 -- contradicts, and those that supersede or contradict it. Each is looked up separately (lateral, offset 0),
 -- regardless of a plan made while the tables were small.
 create or replace function oxbow.beside_versions(_user_id text, _ids uuid[]) returns table (id uuid, other uuid)
-language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
-  set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set jit = off as $$
 #variable_conflict error
 begin
   return query
   select m.id, n.id
     from unnest(_ids) i(id)
-   cross join lateral (select m.memory_type, m.id, m.superseded_by from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+   cross join lateral (select m.memory_type, m.id, m.superseded_by from oxbow.memories m
+                        where m.user_id = _user_id and m.id = i.id offset 0) m
    cross join lateral (
     select m.superseded_by as id where m.superseded_by is not null
     union all
     select o.id from oxbow.memories o where o.user_id = _user_id and o.superseded_by = m.id
     union all
     select l.to_id from oxbow.memory_links l
-     where l.user_id = _user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
+     where l.user_id = _user_id and l.from_type = m.memory_type and l.from_id = m.id
+       and l.relation in ('supersedes', 'contradicts')
     union all
     select l.from_id from oxbow.memory_links l
-     where l.user_id = _user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation in ('supersedes', 'contradicts')) n;
+     where l.user_id = _user_id and l.to_type = m.memory_type and l.to_id = m.id
+       and l.relation in ('supersedes', 'contradicts')) n;
 end $$;
 
 -- versions returns all versions of a memory, older and newer, including itself.
 create or replace function oxbow.versions(user_id text, id uuid) returns table (memory_type text, memory_id uuid)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
-  set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set jit = off as $$
 #variable_conflict error
 begin
   perform oxbow.check_access(versions.user_id);
@@ -220,21 +234,24 @@ begin
   )
   select m.memory_type::text, m.id
     from chain c
-   cross join lateral (select m.memory_type, m.id from oxbow.memories m where m.user_id = versions.user_id and m.id = c.id offset 0) m;
+   cross join lateral (select m.memory_type, m.id from oxbow.memories m
+                        where m.user_id = versions.user_id and m.id = c.id offset 0) m;
 end $$;
 call oxbow.grant_app('versions');
 
 -- history shows the rows of memory_history, and an ADD for each memory that has none there. A plain INSERT
 -- adds no row to memory_history, because the memory itself records its creation.
 create or replace view oxbow.history with (security_invoker = true) as
-select h.user_id, h.memory_type, h.memory_id, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason,
-       h.message_ids, h.created_at as at
+select h.user_id, h.memory_type, h.memory_id, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata,
+       h.actor, h.reason, h.message_ids, h.created_at as at
   from oxbow.memory_history h
 union all
-select m.user_id, m.memory_type, m.id, 'ADD', null, m.content, null, m.metadata, coalesce(m.source, 'app'), null, '{}', m.created_at
+select m.user_id, m.memory_type, m.id, 'ADD', null, m.content, null, m.metadata, coalesce(m.source, 'app'), null, '{}',
+       m.created_at
   from oxbow.memories m
  where not exists (select from oxbow.memory_history h
-                    where h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id and h.event = 'ADD');
+                    where h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id
+                      and h.event = 'ADD');
 
 -- history returns what happened to a memory and all its versions, in order: an ADD for the creation of
 -- each, the events of memory_history, and a STAGE_CHANGE for each event that changed a trait's stage. The
@@ -242,29 +259,30 @@ select m.user_id, m.memory_type, m.id, 'ADD', null, m.content, null, m.metadata,
 -- row. message_ids are the source messages.
 drop function if exists oxbow.history(text, uuid); -- an earlier version had fewer columns
 create function oxbow.history(user_id text, id uuid)
-returns table (at timestamptz, event text, memory_id uuid, memory_type text, version integer, old_content text, new_content text,
-  old_metadata jsonb, new_metadata jsonb, actor text, reason text, message_ids uuid[])
+returns table (at timestamptz, event text, memory_id uuid, memory_type text, version integer, old_content text,
+  new_content text, old_metadata jsonb, new_metadata jsonb, actor text, reason text, message_ids uuid[])
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
-  set jit = off as $$
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+  set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 begin
   perform oxbow.check_access(history.user_id);
   return query
   with version as (
     select m.* from oxbow.versions(history.user_id, history.id) v
      cross join lateral ( -- separately, or all of the user's memories are read
-       select m.* from oxbow.memories m where m.user_id = history.user_id and m.memory_type = v.memory_type and m.id = v.memory_id offset 0) m
+       select m.* from oxbow.memories m
+        where m.user_id = history.user_id and m.memory_type = v.memory_type and m.id = v.memory_id offset 0) m
   ), noted as (
-    select v.id, v.memory_type, v.version, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason,
-           h.message_ids, h.created_at
+    select v.id, v.memory_type, v.version, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata,
+           h.actor, h.reason, h.message_ids, h.created_at
       from version v
      cross join lateral (
        select h.* from oxbow.memory_history h
         where h.user_id = history.user_id and h.memory_type = v.memory_type and h.memory_id = v.id offset 0) h
   ), happened as (
-    select v.created_at as at, 'ADD' as event, v.id, v.memory_type::text, v.version, null as old_content, v.content as new_content,
-           null::jsonb as old_metadata, v.metadata as new_metadata, coalesce(n.actor, v.source) as actor, n.reason,
-           coalesce(n.message_ids, '{}') as message_ids, 0 as nth
+    select v.created_at as at, 'ADD' as event, v.id, v.memory_type::text, v.version, null as old_content,
+           v.content as new_content, null::jsonb as old_metadata, v.metadata as new_metadata,
+           coalesce(n.actor, v.source) as actor, n.reason, coalesce(n.message_ids, '{}') as message_ids, 0 as nth
       from version v
       left join lateral (
         -- an UPDATE by an extraction is recorded with the replaced memory
@@ -274,18 +292,21 @@ begin
             or n.event = 'UPDATE' and n.id <> v.id and n.new_content = v.content and n.created_at >= v.created_at
          order by n.event, n.created_at limit 1) n on true
     union all
-    select n.created_at, n.event, n.id, n.memory_type::text, n.version, n.old_content, n.new_content, n.old_metadata, n.new_metadata,
-           n.actor, n.reason, n.message_ids, 1
+    select n.created_at, n.event, n.id, n.memory_type::text, n.version, n.old_content, n.new_content, n.old_metadata,
+           n.new_metadata, n.actor, n.reason, n.message_ids, 1
       from noted n where n.event <> 'ADD'
     union all
-    select e.created_at, 'STAGE_CHANGE', v.id, v.memory_type::text, v.version, null, null, jsonb_build_object('stage', e.before),
-           jsonb_strip_nulls(jsonb_build_object('stage', e.stage, 'confidence', e.confidence)), e.actor, coalesce(e.reason, e.event), '{}', 2
+    select e.created_at, 'STAGE_CHANGE', v.id, v.memory_type::text, v.version, null, null,
+           jsonb_build_object('stage', e.before),
+           jsonb_strip_nulls(jsonb_build_object('stage', e.stage, 'confidence', e.confidence)), e.actor,
+           coalesce(e.reason, e.event), '{}', 2
       from version v, lateral (
         select t.*, lag(t.stage) over (order by t.seq) as before
           from oxbow.trait_events t where t.user_id = v.user_id and t.trait_id = v.id) e
      where v.memory_type = 'trait' and e.before <> e.stage
   )
-  select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata, h.actor, h.reason, h.message_ids
+  select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata,
+         h.actor, h.reason, h.message_ids
     from happened h order by h.at, h.version, h.nth, h.id;
 end $$;
 call oxbow.grant_app('history');

@@ -48,9 +48,11 @@ begin
     return;
   end if;
   _adopted := exists (select from oxbow.trait_events e
-                       where e.user_id = _user_id and e.trait_id = _trait_id and e.event = 'created' and oxbow.is_adopted(e.actor));
+                       where e.user_id = _user_id and e.trait_id = _trait_id and e.event = 'created'
+                         and oxbow.is_adopted(e.actor));
   if _erase and not _adopted and t.trait_edited_at is null
-    and not exists (select from oxbow.trait_evidence v where v.user_id = _user_id and v.trait_id = _trait_id and v.direction = 'supporting') then
+    and not exists (select from oxbow.trait_evidence v
+                     where v.user_id = _user_id and v.trait_id = _trait_id and v.direction = 'supporting') then
     perform oxbow.erase_wordings(_user_id, _trait_id);
     return;
   end if;
@@ -64,7 +66,8 @@ begin
     )
     update oxbow.memory_history h set reason = null
       from wording w
-     where h.user_id = _user_id and h.memory_type = 'trait' and h.memory_id = w.id and h.actor = 'reflection' and h.reason is not null;
+     where h.user_id = _user_id and h.memory_type = 'trait' and h.memory_id = w.id and h.actor = 'reflection'
+       and h.reason is not null;
   end if;
   with session as (
     select v.event_seq as seq, count(*) as memories, min(v.quality) as best
@@ -85,8 +88,8 @@ begin
    where e.user_id = _user_id and e.trait_id = _trait_id and e.seq = w.seq
      and (e.memories <> w.memories or abs(coalesce(e.factor, 0) - coalesce(w.factor, 0)) > 1e-9);
   delete from oxbow.trait_events e
-   where e.user_id = _user_id and e.trait_id = _trait_id and e.event in ('reinforced', 'contradicted') and e.memories = 0
-     and not oxbow.is_adopted(e.actor);
+   where e.user_id = _user_id and e.trait_id = _trait_id and e.event in ('reinforced', 'contradicted')
+     and e.memories = 0 and not oxbow.is_adopted(e.actor);
   perform oxbow.rewrite_trait(_user_id, _trait_id);
   if not _adopted then
     perform oxbow.observe_trait(_user_id, _trait_id);
@@ -105,14 +108,17 @@ declare
   _seq integer := 0;
   _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
 begin
-  select null::text as subtype, null::text as stage, null::double precision as confidence, null::timestamptz as confidence_at,
-         null::integer as reinforcements, null::integer as contradictions, null::timestamptz as window_end into s;
+  select null::text as subtype, null::text as stage, null::double precision as confidence,
+         null::timestamptz as confidence_at, null::integer as reinforcements, null::integer as contradictions,
+         null::timestamptz as window_end into s;
   for e in select * from oxbow.trait_events v where v.user_id = _user_id and v.trait_id = _trait_id order by v.seq loop
     _seq := _seq + 1;
     if e.seq <> _seq then
-      update oxbow.trait_evidence v set event_seq = _seq where v.user_id = _user_id and v.trait_id = _trait_id and v.event_seq = e.seq;
+      update oxbow.trait_evidence v set event_seq = _seq
+       where v.user_id = _user_id and v.trait_id = _trait_id and v.event_seq = e.seq;
     end if;
-    s := oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end, e, _rules);
+    s := oxbow.apply_event(s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions,
+                           s.window_end, e, _rules);
     update oxbow.trait_events v set seq = _seq, confidence = s.confidence, stage = coalesce(s.stage, v.stage)
      where v.user_id = _user_id and v.trait_id = _trait_id and v.seq = e.seq
        and (v.seq, v.confidence, v.stage) is distinct from (_seq, s.confidence, coalesce(s.stage, v.stage));
@@ -124,13 +130,15 @@ begin
   if t.trait_subtype is distinct from s.subtype then
     update oxbow.memories_trait m set trait_subtype = s.subtype where m.user_id = _user_id and m.id = _trait_id;
   end if;
-  if (t.trait_subtype, t.trait_stage, t.trait_confidence, t.trait_confidence_at, t.trait_reinforcement_count, t.trait_contradiction_count,
-      t.trait_window_end) is distinct from
+  if (t.trait_subtype, t.trait_stage, t.trait_confidence, t.trait_confidence_at, t.trait_reinforcement_count,
+      t.trait_contradiction_count, t.trait_window_end) is distinct from
      (s.subtype, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end)
     or t.trait_next_transition_at is distinct from
-       oxbow.trait_next_transition(s.stage, s.confidence, s.subtype, s.reinforcements, s.confidence_at, s.window_end, _rules)
+       oxbow.trait_next_transition(s.stage, s.confidence, s.subtype, s.reinforcements, s.confidence_at,
+                                   s.window_end, _rules)
     or s.window_end is null and t.trait_window_start is not null then
-    perform oxbow.write_state(_user_id, _trait_id, s.stage, s.confidence, s.confidence_at, s.reinforcements, s.contradictions, s.window_end);
+    perform oxbow.write_state(_user_id, _trait_id, s.stage, s.confidence, s.confidence_at, s.reinforcements,
+                              s.contradictions, s.window_end);
   end if;
 end $$;
 call oxbow.grant_worker('rewrite_trait');
@@ -143,7 +151,8 @@ language sql set search_path = pg_catalog, pg_temp as $$
     select v.context, v.observed_at, v.event_seq, v.memory_type from oxbow.trait_evidence v
      where v.user_id = _user_id and v.trait_id = _trait_id and v.direction = 'supporting'
   ), seen as (
-    select min(s.observed_at) as first, max(s.observed_at) as last, coalesce(bool_or(s.memory_type = 'trait'), false) as inferred,
+    select min(s.observed_at) as first, max(s.observed_at) as last,
+           coalesce(bool_or(s.memory_type = 'trait'), false) as inferred,
            (select coalesce(jsonb_agg(c.context order by c.seq, c.at), '[]')
               from (select n.context, min(n.event_seq) as seq, min(n.observed_at) as at from supporting n
                      where n.context <> 'general' group by n.context) c) as contexts
@@ -152,10 +161,12 @@ language sql set search_path = pg_catalog, pg_temp as $$
   update oxbow.memories_trait m
      set valid_at = case when m.valid_at = m.trait_first_observed then s.first else m.valid_at end,
          trait_first_observed = s.first, trait_last_reinforced = s.last,
-         metadata = case when m.metadata ? 'evidence_contexts' then m.metadata || jsonb_build_object('evidence_contexts', s.contexts) else m.metadata end
+         metadata = case when m.metadata ? 'evidence_contexts'
+                         then m.metadata || jsonb_build_object('evidence_contexts', s.contexts) else m.metadata end
     from seen s
    where m.user_id = _user_id and m.id = _trait_id and not s.inferred
-     and (m.trait_first_observed, m.trait_last_reinforced, m.metadata -> 'evidence_contexts') is distinct from (s.first, s.last, s.contexts);
+     and (m.trait_first_observed, m.trait_last_reinforced, m.metadata -> 'evidence_contexts')
+         is distinct from (s.first, s.last, s.contexts);
 $$;
 call oxbow.grant_worker('observe_trait');
 
@@ -185,7 +196,9 @@ begin
   if current_setting('oxbow.erasing', true) = 'on' then
     return null;
   end if;
-  for g in select d.user_id, array_agg(distinct d.trait_id order by d.trait_id) as traits from gone d group by 1 order by 1 loop
+  for g in
+    select d.user_id, array_agg(distinct d.trait_id order by d.trait_id) as traits from gone d group by 1 order by 1
+  loop
     perform oxbow.lock_traits(g.user_id, g.traits);
     perform oxbow.reweigh_trait(g.user_id, t.id) from unnest(g.traits) t(id);
   end loop;
@@ -199,15 +212,17 @@ create or replace function oxbow.leave_parent() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if coalesce(current_setting('oxbow.erasing', true), '') <> 'on' then
-    update oxbow.memories_trait m set trait_parent_id = null where m.user_id = old.user_id and m.trait_parent_id = old.id;
+    update oxbow.memories_trait m set trait_parent_id = null
+     where m.user_id = old.user_id and m.trait_parent_id = old.id;
   end if;
   return null;
 end $$;
-create or replace trigger leave_parent after delete on oxbow.memories_trait for each row execute function oxbow.leave_parent();
+create or replace trigger leave_parent after delete on oxbow.memories_trait
+  for each row execute function oxbow.leave_parent();
 
 -- complete_trait fills in the missing columns of a trait that reflection did not insert, such as an
 -- imported one. Existing values stay, except for the next transition, which follows the policies of this
--- database.
+-- database. A missing confidence becomes one inside the stage's default range, so that the trait starts in its stage.
 create or replace function oxbow.complete_trait() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -217,12 +232,13 @@ begin
   new.trait_reinforcement_count := coalesce(new.trait_reinforcement_count, 0);
   new.trait_contradiction_count := coalesce(new.trait_contradiction_count, 0);
   if new.trait_stage not in ('trend', 'dissolved') then
-    new.trait_confidence := coalesce(new.trait_confidence, case new.trait_stage when 'core' then 0.9 when 'established' then 0.7
-      when 'emerging' then 0.4 else 0.2 end);
+    new.trait_confidence := coalesce(new.trait_confidence, case new.trait_stage
+      when 'core' then 0.9 when 'established' then 0.7 when 'emerging' then 0.4 else 0.2 end);
   end if;
   if new.expired_at is null then
-    new.trait_next_transition_at := oxbow.trait_next_transition(new.trait_stage, new.trait_confidence, new.trait_subtype,
-      new.trait_reinforcement_count, new.trait_confidence_at, new.trait_window_end);
+    new.trait_next_transition_at := oxbow.trait_next_transition(
+      new.trait_stage, new.trait_confidence, new.trait_subtype, new.trait_reinforcement_count,
+      new.trait_confidence_at, new.trait_window_end);
   end if;
   return new;
 end $$;
@@ -259,17 +275,21 @@ begin
     e := null;
     e.event := _kinds[i];
     if i = 1 then
-      e.subtype := case when t.trait_subtype in ('behavior', 'preference', 'core') then t.trait_subtype else 'behavior' end;
+      e.subtype := case when t.trait_subtype in ('behavior', 'preference', 'core') then t.trait_subtype
+                        else 'behavior' end;
       if t.trait_stage = 'trend' then
-        e.window_end := coalesce(t.trait_window_end, now() + make_interval(days => oxbow.policy('trait_window_days')::integer));
+        e.window_end := coalesce(t.trait_window_end,
+                                 now() + make_interval(days => oxbow.policy('trait_window_days')::integer));
       elsif t.trait_stage <> 'dissolved' or t.trait_confidence is not null then
         e.sets := oxbow.clamp_confidence(coalesce(t.trait_confidence, oxbow.policy('trait_start_candidate')));
       end if;
     end if;
-    insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, stage, actor)
+    insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end,
+                                    stage, actor)
     values (_user_id, _trait_id, i, e.event, coalesce(t.trait_confidence_at, t.created_at),
             case when e.event in ('reinforced', 'contradicted') then 0 end, e.sets,
-            case e.event when 'contradicted' then t.trait_contradiction_count else 0 end, e.subtype, e.window_end, '', _actor);
+            case e.event when 'contradicted' then t.trait_contradiction_count else 0 end,
+            e.subtype, e.window_end, '', _actor);
   end loop;
   perform oxbow.rewrite_trait(_user_id, _trait_id);
   return true;

@@ -70,29 +70,35 @@ call oxbow.grant_worker('write_earlier');
 --   weight_balance  both are current; the old one loses strength
 -- A memory has the highest sensitivity of its messages and of what it replaces. Conversations may be
 -- extracted in any order: a statement older than the last mention of the old memory is placed before it.
-create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[], _memories json, _used uuid[], _embed boolean,
-  out added integer, out updated integer, out deleted integer, out mentioned integer, out boosted integer)
+create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[],
+  _memories json, _used uuid[], _embed boolean, out added integer, out updated integer, out deleted integer,
+  out mentioned integer, out boosted integer)
 language plpgsql set search_path = pg_catalog, pg_temp
 -- otherwise the foreign keys to the partitioned table memories are planned again for every row
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict error
 declare
-  _policies constant jsonb := coalesce((select s.value -> 'policies' from oxbow.settings s where s.key = 'conversations'), '{}');
+  _policies constant jsonb := coalesce(
+    (select s.value -> 'policies' from oxbow.settings s where s.key = 'conversations'), '{}');
   r record;
   old oxbow.memories;
   _policy text;
   _began timestamptz; -- of the old memory
   _earlier boolean;
-  _new constant uuid[] := array(select m.id from json_to_recordset(_memories) m (id uuid, operation text) where m.operation in ('ADD', 'UPDATE'));
+  _new constant uuid[] := array(select m.id from json_to_recordset(_memories) m (id uuid, operation text)
+                                 where m.operation in ('ADD', 'UPDATE'));
 begin
   updated := 0; deleted := 0; mentioned := 0; boosted := 0;
 
   perform set_config('oxbow.embed', case when _embed then '' else 'off' end, true);
-  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category, importance, metadata, sensitivity)
-  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance, m.metadata, coalesce(s.level, 0)
-    from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text, importance double precision,
-           metadata jsonb, sources uuid[], operation text)
-   cross join lateral (select min(g.seq) as seq, max(g.sensitivity) as level from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
+  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category,
+                              importance, metadata, sensitivity)
+  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance,
+         m.metadata, coalesce(s.level, 0)
+    from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text,
+           importance double precision, metadata jsonb, sources uuid[], operation text)
+   cross join lateral (select min(g.seq) as seq, max(g.sensitivity) as level from oxbow.messages g
+                        where g.user_id = _user_id and g.id = any(m.sources)) s
    where m.operation in ('ADD', 'UPDATE');
   perform set_config('oxbow.embed', '', true);
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, actor, reason, message_ids)
@@ -102,20 +108,24 @@ begin
   get diagnostics added = row_count;
   insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id, message_id)
   select _user_id, m.type, case when m.operation in ('ADD', 'UPDATE') then m.id else m.target end, _session_id, g
-    from json_to_recordset(_memories) m (type text, id uuid, sources uuid[], operation text, target uuid), unnest(m.sources) g
+    from json_to_recordset(_memories) m (type text, id uuid, sources uuid[], operation text, target uuid),
+         unnest(m.sources) g
   on conflict do nothing;
 
   for r in
-    select m.*, t.of from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text, sources uuid[], reason text,
-      operation text, target uuid, also uuid[], policy text), unnest(m.target || m.also) t(of)
+    select m.*, t.of
+      from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text,
+             sources uuid[], reason text, operation text, target uuid, also uuid[], policy text),
+           unnest(m.target || m.also) t(of)
      where m.operation <> 'ADD'
   loop
     select * into old from oxbow.memories m
-     where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.forgotten_at is null and m.sensitivity < 3
-       and (m.expired_at is null or m.id = any(_new))
+     where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.forgotten_at is null
+       and m.sensitivity < 3 and (m.expired_at is null or m.id = any(_new))
        for no key update;
     if not found then
-      raise exception using errcode = 'OX105', message = format('memory %s is not a current memory of user %L', r.of, _user_id);
+      raise exception using errcode = 'OX105',
+        message = format('memory %s is not a current memory of user %L', r.of, _user_id);
     end if;
     -- it was written just now and had already ended when it was said: the update applies to its current successor
     if old.expired_at is not null and r.operation = 'UPDATE' then
@@ -123,7 +133,8 @@ begin
        where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
       while old.expired_at is not null loop
         select * into old from oxbow.memories m
-         where m.user_id = _user_id and m.id = old.superseded_by and m.memory_type in ('fact', 'episodic') and m.forgotten_at is null
+         where m.user_id = _user_id and m.id = old.superseded_by and m.memory_type in ('fact', 'episodic')
+           and m.forgotten_at is null
            for no key update;
       end loop;
       continue when old.id is null; -- it has none
@@ -136,21 +147,26 @@ begin
         -- the start may be stated later, so the order of the statements decides
         _earlier := r.at < _began;
         if _earlier then
-          select coalesce((select min(g.created_at) from oxbow.messages g where g.user_id = _user_id and g.id = any(r.sources))
-            < (select max(g.created_at) from oxbow.memory_sources s join oxbow.messages g on g.user_id = _user_id and g.id = s.message_id
-                where s.user_id = _user_id and s.memory_type = old.memory_type and s.memory_id = old.id), true) into _earlier;
+          select coalesce(
+            (select min(g.created_at) from oxbow.messages g where g.user_id = _user_id and g.id = any(r.sources))
+            < (select max(g.created_at)
+                 from oxbow.memory_sources s join oxbow.messages g on g.user_id = _user_id and g.id = s.message_id
+                where s.user_id = _user_id and s.memory_type = old.memory_type and s.memory_id = old.id), true)
+            into _earlier;
         end if;
         if _earlier then
           perform oxbow.write_earlier(_user_id, _actor, r.type, r.id, old, r.reason, r.sources);
         elsif _policy = 'weight_balance' then
-          update oxbow.memories m set strength = m.strength * oxbow.policy('memory_strength_balanced'), updated_at = now()
+          update oxbow.memories m
+             set strength = m.strength * oxbow.policy('memory_strength_balanced'), updated_at = now()
            where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
         else
           update oxbow.memories m
              set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), updated_at = now(),
                  expired_at = case when _policy = 'latest_wins' then now() end,
                  superseded_by = case when _policy = 'latest_wins' then r.id end,
-                 strength = m.strength * case when _policy = 'version_keep' then oxbow.policy('memory_strength_kept') else 1 end
+                 strength = m.strength
+                   * case when _policy = 'version_keep' then oxbow.policy('memory_strength_kept') else 1 end
            where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
         end if;
         if old.sensitivity > 0 then
@@ -159,20 +175,25 @@ begin
         end if;
         continue when _earlier;
         insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
-        values (_user_id, r.type, r.id, old.memory_type, old.id, case when _policy = 'weight_balance' then 'contradicts' else 'supersedes' end)
+        values (_user_id, r.type, r.id, old.memory_type, old.id,
+                case when _policy = 'weight_balance' then 'contradicts' else 'supersedes' end)
         on conflict do nothing;
       when 'DELETE' then
         deleted := deleted + 1;
-        update oxbow.memories m set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), expired_at = coalesce(m.expired_at, now()), updated_at = now()
+        update oxbow.memories m
+           set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)),
+               expired_at = coalesce(m.expired_at, now()), updated_at = now()
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
       when 'NOOP' then
         mentioned := mentioned + 1;
         update oxbow.memories m
            set mention_count = m.mention_count + 1, updated_at = now(),
-               sensitivity = greatest(m.sensitivity, (select max(g.sensitivity) from oxbow.messages g where g.user_id = _user_id and g.id = any(r.sources)))
+               sensitivity = greatest(m.sensitivity, (select max(g.sensitivity) from oxbow.messages g
+                                                       where g.user_id = _user_id and g.id = any(r.sources)))
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
     end case;
-    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason, message_ids)
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason,
+                                      message_ids)
     values (_user_id, old.memory_type, old.id, r.operation, case when r.operation <> 'NOOP' then old.content end,
       case when r.operation = 'UPDATE' then r.content end, _actor, r.reason, r.sources);
   end loop;
@@ -190,7 +211,8 @@ begin
 
   insert into oxbow.extractions as x (user_id, number) values (_user_id, 1)
   on conflict (user_id) do update set number = x.number + 1;
-  update oxbow.messages g set extracted_at = now(), extract_error = null where g.user_id = _user_id and g.id = any(_messages);
+  update oxbow.messages g set extracted_at = now(), extract_error = null
+   where g.user_id = _user_id and g.id = any(_messages);
   update oxbow.sessions s set last_activity_at = g.at
     from (select max(g.created_at) as at from oxbow.messages g where g.user_id = _user_id and g.id = any(_messages)) g
    where s.user_id = _user_id and s.id = _session_id and s.last_activity_at < g.at;

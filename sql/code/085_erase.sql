@@ -17,7 +17,8 @@ begin
   _rows := oxbow.erase_and_count(erase_memory.user_id, erase_memory.id);
   if _rows <> '{}' then
     insert into oxbow.erasures (kind, actor, rows, digest)
-    values ('memory', oxbow.caller(), _rows, oxbow.erasure_digest(erase_memory.proof, erase_memory.user_id, erase_memory.id));
+    values ('memory', oxbow.caller(), _rows,
+            oxbow.erasure_digest(erase_memory.proof, erase_memory.user_id, erase_memory.id));
   end if;
   return oxbow.sum_counts(_rows);
 end $$;
@@ -39,7 +40,8 @@ begin
   if _ids is distinct from _seen then -- a fact was folded in the meantime
     perform oxbow.lock_traits(_user_id, _ids);
   end if;
-  select coalesce(array_agg(distinct s), '{}') into _sessions from unnest(_ids) i(id), unnest(oxbow.sessions_of(_user_id, i.id)) s;
+  select coalesce(array_agg(distinct s), '{}') into _sessions
+    from unnest(_ids) i(id), unnest(oxbow.sessions_of(_user_id, i.id)) s;
   if _sessions <> '{}' then
     -- first, because the writer of a summary waits for the memories that it covers
     perform from oxbow.memories m where m.user_id = _user_id
@@ -47,7 +49,9 @@ begin
     _summaries := oxbow.withdraw_summaries(_user_id, _sessions);
   end if;
   perform oxbow.lock_erased(_user_id, _ids || _summaries);
-  for _each in select s.id from unnest(_summaries) s(id) where s.id <> all(_ids) union all select i.id from unnest(_ids) i(id) loop
+  for _each in
+    select s.id from unnest(_summaries) s(id) where s.id <> all(_ids) union all select i.id from unnest(_ids) i(id)
+  loop
     _rows := oxbow.add_counts(_rows, oxbow.erase_one(_user_id, _each));
   end loop;
   return _rows;
@@ -116,7 +120,8 @@ $$;
 -- locked its traits.
 do $$
 begin
-  if exists (select from pg_proc p where p.oid = to_regprocedure('oxbow.erase_one(text, uuid)') and p.prorettype = 'bigint'::regtype) then
+  if exists (select from pg_proc p
+              where p.oid = to_regprocedure('oxbow.erase_one(text, uuid)') and p.prorettype = 'bigint'::regtype) then
     drop function oxbow.erase_one(text, uuid); -- an earlier version returned one number
   end if;
 end $$;
@@ -144,13 +149,16 @@ begin
     -- words.
     update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
       from oxbow.memories m
-      join oxbow.memory_links l on l.user_id = m.user_id and l.from_type = m.memory_type and l.from_id = m.id and l.relation in ('supersedes', 'contradicts')
+      join oxbow.memory_links l on l.user_id = m.user_id and l.from_type = m.memory_type and l.from_id = m.id
+       and l.relation in ('supersedes', 'contradicts')
      where m.user_id = _user_id and m.memory_type = _type and m.id = _id
-       and h.user_id = l.user_id and h.memory_type = l.to_type and h.memory_id = l.to_id and h.event = 'UPDATE' and h.new_content = m.content;
+       and h.user_id = l.user_id and h.memory_type = l.to_type and h.memory_id = l.to_id and h.event = 'UPDATE'
+       and h.new_content = m.content;
     -- The foreign keys would delete these rows, but would not count them.
     for _child in
       select c.conrelid::regclass as name,
-             coalesce((select p.relname from pg_inherits i join pg_class p on p.oid = i.inhparent where i.inhrelid = c.conrelid),
+             coalesce((select p.relname from pg_inherits i join pg_class p on p.oid = i.inhparent
+                        where i.inhrelid = c.conrelid),
                       (select t.relname from pg_class t where t.oid = c.conrelid)) as family,
              format('(%s) = ($1, $2, $3)', (select string_agg(quote_ident(a.attname), ', ' order by k.nth)
                 from unnest(c.conkey) with ordinality k(attnum, nth)
@@ -196,13 +204,15 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   update oxbow.reflection_cycles c
      set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
-                      from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry::text, _id::text) = 0)
+                      from jsonb_array_elements(c.dropped) with ordinality d(entry, nth)
+                     where strpos(d.entry::text, _id::text) = 0)
    where c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, _id::text) > 0;
   -- A language model may paraphrase the memory without naming it, so its notes are removed. Notes of the
   -- rules use a fixed vocabulary, or text that each of the memories contains.
   update oxbow.reflection_cycles c set dropped = '[]'
     from oxbow.memories m
-   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]' and c.reasoner not like 'rules-%'
+   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]'
+     and c.reasoner not like 'rules-%'
      and (m.memory_type = 'trait' or coalesce(c.completed_at, c.started_at) >= m.created_at);
   delete from oxbow.trait_clues c
    where c.user_id = _user_id and c.key like 'says %'
@@ -212,17 +222,21 @@ begin
   end if;
   update oxbow.trait_events e
      set reason = null,
-         details = (select coalesce(jsonb_object_agg(d.key, d.value), '{}') from jsonb_each(e.details) d where strpos(d.value::text, _id::text) = 0)
+         details = (select coalesce(jsonb_object_agg(d.key, d.value), '{}') from jsonb_each(e.details) d
+                     where strpos(d.value::text, _id::text) = 0)
    where e.user_id = _user_id and e.details <> '{}' and strpos(e.details::text, _id::text) > 0;
   -- a rejected proposal may use the same words
   update oxbow.reflection_cycles c
      set dropped = (select coalesce(jsonb_agg(d.entry order by d.nth), '[]')
-                      from jsonb_array_elements(c.dropped) with ordinality d(entry, nth) where strpos(d.entry ->> 'what', m.content) = 0)
+                      from jsonb_array_elements(c.dropped) with ordinality d(entry, nth)
+                     where strpos(d.entry ->> 'what', m.content) = 0)
     from oxbow.memories_trait m
-   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]' and strpos(c.dropped::text, m.content) > 0;
+   where m.user_id = _user_id and m.id = _id and c.user_id = _user_id and c.dropped <> '[]'
+     and strpos(c.dropped::text, m.content) > 0;
   update oxbow.trait_events e set reason = null
     from oxbow.memories_trait m
-   where m.user_id = _user_id and m.id = _id and e.user_id = _user_id and e.trait_id <> _id and strpos(e.reason, m.content) > 0;
+   where m.user_id = _user_id and m.id = _id and e.user_id = _user_id and e.trait_id <> _id
+     and strpos(e.reason, m.content) > 0;
 end $$;
 
 -- erase_from_jobs removes a memory from the arguments and errors of the user's jobs. It deletes a job that has no other
@@ -238,7 +252,9 @@ begin
      and (j.args ->> 'ids' is null or j.args ->> 'ids' = _id::text);
   get diagnostics _deleted = row_count;
   update oxbow.river_job j
-     set args = jsonb_set(j.args, '{ids}', to_jsonb(array_to_string(array_remove(string_to_array(j.args ->> 'ids', ','), _id::text), ',')))
+     set args = jsonb_set(
+           j.args, '{ids}',
+           to_jsonb(array_to_string(array_remove(string_to_array(j.args ->> 'ids', ','), _id::text), ',')))
    where j.args ->> 'user_id' = _user_id and strpos(j.args ->> 'ids', _id::text) > 0;
   update oxbow.river_job j set errors = null
    where j.args ->> 'user_id' = _user_id and strpos(j.errors::text, _id::text) > 0;
@@ -257,7 +273,8 @@ begin
                       else '""' end
    where (s.key like 'sweep.%' or s.key in ('reembed', 'consistency'))
      and case when _id is not null then _id::text in (s.value ->> 'id', s.value #>> '{cursor,id}')
-              else s.value = to_jsonb(_user_id) or _user_id in (s.value ->> 'user_id', s.value ->> 'after', s.value #>> '{cursor,user_id}') end;
+              else s.value = to_jsonb(_user_id)
+                or _user_id in (s.value ->> 'user_id', s.value ->> 'after', s.value #>> '{cursor,user_id}') end;
 end $$;
 
 -- erase_user erases a user in the caller's transaction: the user's rows in every table that has a user_id,
@@ -265,7 +282,8 @@ end $$;
 -- deleted rows per table and leaves a receipt (see erasure). Tables come from the catalog, so new ones are
 -- included.
 drop function if exists oxbow.erase_user(text); -- an earlier version had no proof
-create or replace function oxbow.erase_user(user_id text, proof text default null) returns table (table_name text, rows bigint)
+create or replace function oxbow.erase_user(user_id text, proof text default null)
+returns table (table_name text, rows bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 declare
@@ -288,7 +306,8 @@ begin
     end;
   end loop;
   insert into oxbow.erasures (kind, actor, rows, digest)
-  values ('user', oxbow.caller(), oxbow.add_counts(_rows, '{}'), oxbow.erasure_digest(erase_user.proof, erase_user.user_id));
+  values ('user', oxbow.caller(), oxbow.add_counts(_rows, '{}'),
+          oxbow.erasure_digest(erase_user.proof, erase_user.user_id));
   return query select c.key, c.value::bigint from jsonb_each_text(_rows) c order by c.key;
 end $$;
 call oxbow.grant_app('erase_user');
@@ -306,7 +325,9 @@ declare
       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
      where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
      order by c.relname = 'memory_term_stats', c.relname = 'memories',
-              exists (select from pg_constraint f where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid), c.relname)
+              exists (select from pg_constraint f
+                       where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid),
+              c.relname)
     || 'oxbow.river_job'::regclass;
   _counts bigint[] := array_fill(0::bigint, array[cardinality(_tables)]);
   _n bigint;
@@ -330,7 +351,8 @@ begin
   perform oxbow.erase_places(_user_id);
   -- the import of version 1 quotes records that it refused
   update oxbow.settings s
-     set value = s.value || jsonb_build_object('refusals', (select jsonb_agg(r.refusal - 'detail') from jsonb_array_elements(s.value -> 'refusals') r(refusal)))
+     set value = s.value || jsonb_build_object('refusals', (
+           select jsonb_agg(r.refusal - 'detail') from jsonb_array_elements(s.value -> 'refusals') r(refusal)))
    where s.key = 'import_v1' and jsonb_path_exists(s.value, '$.refusals[*].detail');
   -- a job without a user in its arguments may have failed because of this one, and quote the id with or
   -- without escapes

@@ -7,9 +7,11 @@
 -- summary_after (default 30) are not yet summarized, or the conversation ended with any that its current
 -- summary lacks. Only extracted messages count.
 create or replace function oxbow.summary_due(_user_id text, _session_id text) returns boolean
-language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
 declare
-  _enough constant integer := coalesce((select (s.value ->> 'summary_after')::integer from oxbow.settings s where s.key = 'conversations'), 30);
+  _enough constant integer := coalesce(
+    (select (s.value ->> 'summary_after')::integer from oxbow.settings s where s.key = 'conversations'), 30);
   _session oxbow.sessions;
   _new integer;
 begin
@@ -19,17 +21,20 @@ begin
   end if;
   select count(*) into _new
     from (select from oxbow.messages m
-           where m.user_id = _user_id and m.session_id = _session_id and m.seq > coalesce(_session.summarized_seq, -9223372036854775808)
+           where m.user_id = _user_id and m.session_id = _session_id
+             and m.seq > coalesce(_session.summarized_seq, -9223372036854775808)
              and m.extracted_at is not null and m.sensitivity < 3
            order by m.seq limit _enough + 1) m;
-  return _new > _enough or _new > 0 and _session.ended_at is not null and oxbow.summary_stands(_user_id, _session.summary_id);
+  return _new > _enough or _new > 0 and _session.ended_at is not null
+    and oxbow.summary_stands(_user_id, _session.summary_id);
 end $$;
 call oxbow.grant_worker('summary_due');
 
 -- summary_stands reports whether a summary is a current memory.
 create or replace function oxbow.summary_stands(_user_id text, _id uuid) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select exists (select from oxbow.memories_episodic m where m.user_id = _user_id and m.id = _id and m.expired_at is null and m.forgotten_at is null);
+  select exists (select from oxbow.memories_episodic m
+                  where m.user_id = _user_id and m.id = _id and m.expired_at is null and m.forgotten_at is null);
 $$;
 call oxbow.grant_worker('summary_stands');
 
@@ -43,11 +48,13 @@ call oxbow.grant_worker('summary_stands');
 -- memory_sources holds the session. It has the highest sensitivity of its sources, links of the relation
 -- source to all memories extracted from them, including those of its predecessor, and the usage counts of
 -- its predecessor.
-create or replace function oxbow.write_summary(_user_id text, _session_id text, _actor text, _from bigint, _until bigint, _old uuid,
-  _id uuid, _content text, _at timestamptz, _importance double precision, _metadata jsonb, _messages uuid[]) returns boolean
+create or replace function oxbow.write_summary(_user_id text, _session_id text, _actor text, _from bigint,
+  _until bigint, _old uuid, _id uuid, _content text, _at timestamptz, _importance double precision, _metadata jsonb,
+  _messages uuid[]) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare
-  _days constant integer := coalesce((select (s.value ->> 'summary_days')::integer from oxbow.settings s where s.key = 'conversations'), 14);
+  _days constant integer := coalesce(
+    (select (s.value ->> 'summary_days')::integer from oxbow.settings s where s.key = 'conversations'), 14);
   _covered constant uuid[] := array(
     select distinct s.memory_id from oxbow.memory_sources s
      where s.user_id = _user_id and s.session_id = _session_id and s.message_id = any(_messages));
@@ -58,7 +65,8 @@ begin
   select * into _session from oxbow.sessions s where s.user_id = _user_id and s.id = _session_id for update;
   if not found or _session.summarized_seq is distinct from _from
     or _session.summary_id is distinct from _old and oxbow.summary_stands(_user_id, _session.summary_id)
-    or (select count(*) from oxbow.messages m where m.user_id = _user_id and m.id = any(_messages)) <> cardinality(_messages) then
+    or (select count(*) from oxbow.messages m
+         where m.user_id = _user_id and m.id = any(_messages)) <> cardinality(_messages) then
     return false;
   end if;
   if _old is not null then
@@ -68,7 +76,8 @@ begin
       return false;
     end if;
   end if;
-  update oxbow.sessions s set summarized_seq = _until, summary_id = case when _content is null then s.summary_id else _id end
+  update oxbow.sessions s
+     set summarized_seq = _until, summary_id = case when _content is null then s.summary_id else _id end
    where s.user_id = _user_id and s.id = _session_id;
   if _content is null then
     return true;
@@ -76,13 +85,16 @@ begin
 
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, source, importance, metadata,
     strength, mention_count, access_count, last_accessed_at, expires_at, sensitivity)
-  values (_user_id, 'episodic', _id, _content, greatest(_at, old.valid_at), coalesce(old.version, 0) + 1, 'summary', _importance, _metadata,
-    coalesce(old.strength, 1), coalesce(old.mention_count, 1), coalesce(old.access_count, 0), old.last_accessed_at,
+  values (_user_id, 'episodic', _id, _content, greatest(_at, old.valid_at), coalesce(old.version, 0) + 1, 'summary',
+    _importance, _metadata, coalesce(old.strength, 1), coalesce(old.mention_count, 1), coalesce(old.access_count, 0),
+    old.last_accessed_at,
     -- counted from the last message, however late the summary
     case when (old.id is null or old.expires_at is not null) and _days > 0
       then greatest(_at, old.valid_at) + make_interval(days => _days) end,
-    greatest(old.sensitivity, (select max(g.sensitivity) from oxbow.messages g where g.user_id = _user_id and g.id = any(_messages)), 0));
-  insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values (_user_id, 'episodic', _id, _session_id);
+    greatest(old.sensitivity, (select max(g.sensitivity) from oxbow.messages g
+                                where g.user_id = _user_id and g.id = any(_messages)), 0));
+  insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
+  values (_user_id, 'episodic', _id, _session_id);
   update oxbow.memory_links l set from_id = _id
    where l.user_id = _user_id and l.from_type = 'episodic' and l.from_id = _old and l.relation = 'source';
   insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
@@ -97,15 +109,16 @@ begin
     values (_user_id, 'episodic', _id, 'episodic', _old, 'supersedes');
   end if;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
-  values (_user_id, 'episodic', coalesce(_old, _id), case when _old is null then 'ADD' else 'UPDATE' end, old.content, _content, _actor,
-    format('%s more messages of session %L', cardinality(_messages), _session_id));
+  values (_user_id, 'episodic', coalesce(_old, _id), case when _old is null then 'ADD' else 'UPDATE' end, old.content,
+    _content, _actor, format('%s more messages of session %L', cardinality(_messages), _session_id));
   return true;
 end $$;
 call oxbow.grant_worker('write_summary');
 
 -- expire_memories ends up to _limit memories that are due to expire, and returns how many. Memories that
 -- became strong through use in replies become permanent instead.
-create or replace function oxbow.expire_memories(_now timestamptz, _limit integer, out expired bigint, out promoted bigint)
+create or replace function oxbow.expire_memories(_now timestamptz, _limit integer, out expired bigint,
+  out promoted bigint)
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 begin
   with due as materialized (
@@ -117,11 +130,13 @@ begin
     update oxbow.memories_episodic m
        set expires_at = case when not d.used then m.expires_at end,
            expired_at = case when not d.used then _now end,
-           invalid_at = case when d.used then m.invalid_at else least(m.invalid_at, greatest(_now, m.valid_at)) end, updated_at = now()
+           invalid_at = case when d.used then m.invalid_at else least(m.invalid_at, greatest(_now, m.valid_at)) end,
+           updated_at = now()
       from due d where m.user_id = d.user_id and m.id = d.id
   ), noted as (
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, actor, reason)
-    select d.user_id, 'episodic', d.id, case when d.used then 'PROMOTE' else 'EXPIRE' end, case when not d.used then d.content end, 'settle',
+    select d.user_id, 'episodic', d.id, case when d.used then 'PROMOTE' else 'EXPIRE' end,
+           case when not d.used then d.content end, 'settle',
            case when d.used then 'replies used it' else 'it expired' end
       from due d
   )
@@ -153,7 +168,8 @@ begin
   end if;
   -- an expired memory becomes current again
   update oxbow.memories m
-     set expires_at = null, expired_at = null, invalid_at = case when old.expired_at is null then m.invalid_at end, updated_at = now()
+     set expires_at = null, expired_at = null, invalid_at = case when old.expired_at is null then m.invalid_at end,
+         updated_at = now()
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'PROMOTE', 'app', promote.reason);
@@ -169,7 +185,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
            where s.user_id = _user_id and s.memory_type in ('fact', 'episodic') and s.memory_id = _id
           union all
           select m.session_id from oxbow.memories m
-           where m.user_id = _user_id and m.memory_type in ('fact', 'episodic') and m.id = _id and m.session_id is not null) s;
+           where m.user_id = _user_id and m.memory_type in ('fact', 'episodic') and m.id = _id
+             and m.session_id is not null) s;
 $$;
 
 -- summaries_of returns all summaries of conversations, including older versions.
@@ -177,7 +194,8 @@ create or replace function oxbow.summaries_of(_user_id text, _sessions text[]) r
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(distinct m.id), '{}')
     from oxbow.memory_sources s
-   cross join lateral (select m.id from oxbow.memories_episodic m where m.user_id = _user_id and m.id = s.memory_id and m.source = 'summary') m
+   cross join lateral (select m.id from oxbow.memories_episodic m
+                        where m.user_id = _user_id and m.id = s.memory_id and m.source = 'summary') m
    where s.user_id = _user_id and s.session_id = any(_sessions) and s.message_id is null and s.memory_type = 'episodic';
 $$;
 
@@ -187,7 +205,9 @@ $$;
 create or replace function oxbow.withdraw_summaries(_user_id text, _sessions text[]) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  perform from oxbow.memories m where m.user_id = _user_id and m.id = any(oxbow.summaries_of(_user_id, _sessions)) order by m.id for no key update;
+  perform from oxbow.memories m
+    where m.user_id = _user_id and m.id = any(oxbow.summaries_of(_user_id, _sessions))
+    order by m.id for no key update;
   perform from oxbow.sessions s where s.user_id = _user_id and s.id = any(_sessions) order by s.id for no key update;
   update oxbow.sessions s set summary_id = null, summarized_seq = greatest(s.summarized_seq, m.seq)
     from unnest(_sessions) i(id),
@@ -209,7 +229,8 @@ begin
   end if;
   for d in
     select o.user_id, array_agg(distinct o.session_id) as sessions
-      from deleted o join oxbow.sessions s on s.user_id = o.user_id and s.id = o.session_id and s.summarized_seq is not null
+      from deleted o
+      join oxbow.sessions s on s.user_id = o.user_id and s.id = o.session_id and s.summarized_seq is not null
      group by o.user_id order by o.user_id
   loop
     _ids := oxbow.withdraw_summaries(d.user_id, d.sessions);

@@ -13,7 +13,8 @@ $$;
 -- today.
 create or replace function oxbow.sensory_since() returns timestamptz
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select (date_trunc('day', now() at time zone 'UTC') - make_interval(days => (oxbow.sensory_setting()).days)) at time zone 'UTC';
+  select (date_trunc('day', now() at time zone 'UTC') - make_interval(days => (oxbow.sensory_setting()).days))
+         at time zone 'UTC';
 $$;
 
 -- check_sensory_time rejects rows that are too old to keep, and rows so far ahead that a clock must be
@@ -48,7 +49,8 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$ select 'senso
 --
 -- An INSERT locks the stream, and then the partition that it chooses. This function locks in the same order
 -- to avoid a deadlock, and only briefly, because the tables are created before.
-create or replace function oxbow.sensory_partitions(out made integer, out moved bigint, out dropped integer, out deleted bigint, out put_off integer)
+create or replace function oxbow.sensory_partitions(out made integer, out moved bigint, out dropped integer,
+  out deleted bigint, out put_off integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
 declare
   _today constant date := (now() at time zone 'UTC')::date;
@@ -73,8 +75,10 @@ begin
     continue when not oxbow.make_sensory_table(_day);
     _new := _new || _day;
   end loop;
-  select coalesce(array_agg(c.relname order by c.relname), '{}') into _old from pg_inherits i join pg_class c on c.oid = i.inhrelid
-   where i.inhparent = 'oxbow.sensory'::regclass and c.relname ~ '^sensory_\d{8}$' and c.relname < oxbow.sensory_day(_first);
+  select coalesce(array_agg(c.relname order by c.relname), '{}') into _old
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+   where i.inhparent = 'oxbow.sensory'::regclass and c.relname ~ '^sensory_\d{8}$'
+     and c.relname < oxbow.sensory_day(_first);
 
   if _old <> '{}' then
     begin
@@ -113,7 +117,8 @@ begin
 
   -- Expired rows that were too many to move. An erasure of such rows locks the stream too.
   delete from oxbow.sensory_default d
-   where d.ctid = any (array(select o.ctid from oxbow.sensory_default o where o.at < _since order by o.at limit 10000 for update skip locked));
+   where d.ctid = any (array(
+     select o.ctid from oxbow.sensory_default o where o.at < _since order by o.at limit 10000 for update skip locked));
   get diagnostics deleted = row_count;
 
   foreach _name in array _old loop
@@ -147,7 +152,8 @@ declare
   _to constant timestamptz := (_day + 1)::timestamp at time zone 'UTC';
 begin
   if oxbow.sensory_day_fills(_day)
-     and (select count(*) from (select from oxbow.sensory_default d where d.at >= _from and d.at < _to limit 10001) n) > 10000 then
+     and (select count(*) from (
+            select from oxbow.sensory_default d where d.at >= _from and d.at < _to limit 10001) n) > 10000 then
     return false;
   end if;
   execute format('create unlogged table oxbow.%I (like oxbow.sensory including all)', oxbow.sensory_day(_day));
@@ -169,7 +175,8 @@ begin
   if oxbow.sensory_day_fills(_day) then
     lock table oxbow.sensory_default in access exclusive mode;
     execute format('with old as (delete from oxbow.sensory_default d where d.at >= $1 and d.at < $2 returning *)
-      insert into oxbow.%I (user_id, at, id, kind, content, metadata, tx) select user_id, at, id, kind, content, metadata, tx from old', _name)
+      insert into oxbow.%I (user_id, at, id, kind, content, metadata, tx)
+      select user_id, at, id, kind, content, metadata, tx from old', _name)
       using _from, _to;
     get diagnostics _moved = row_count;
   end if;
@@ -193,7 +200,8 @@ begin
   if not pg_try_advisory_xact_lock(hashtextextended('oxbow.sensory.count', 0)) then
     return 0;
   end if;
-  select (s.value ->> 'tx')::xid8, (s.value ->> 'id')::uuid into _tx, _id from oxbow.settings s where s.key = 'sensory.counted';
+  select (s.value ->> 'tx')::xid8, (s.value ->> 'id')::uuid into _tx, _id from oxbow.settings s
+   where s.key = 'sensory.counted';
   if _tx is null or _tx > _until then -- first run, or the position is from another server, before a restore
     _tx := '0';
     _id := '00000000-0000-0000-0000-000000000000';
@@ -215,10 +223,12 @@ begin
     insert into oxbow.sensory_candidates as c (user_id, hash, content, times, first_at, last_at)
     select f.user_id, f.hash, s.content, f.times, f.first_at, f.last_at
       from frequent f,
-           lateral (select s.content from oxbow.sensory s where s.user_id = f.user_id and s.hash = f.hash and s.at >= _since
+           lateral (select s.content from oxbow.sensory s
+                     where s.user_id = f.user_id and s.hash = f.hash and s.at >= _since
                      limit 1 for key share skip locked) s
      order by f.user_id, f.hash
-    on conflict (user_id, hash) do update set times = excluded.times, first_at = excluded.first_at, last_at = excluded.last_at
+    on conflict (user_id, hash) do update
+      set times = excluded.times, first_at = excluded.first_at, last_at = excluded.last_at
   )
   select count(*), max(f.tx), (array_agg(f.id order by f.tx desc, f.id desc))[1] into _n, _tx, _id from fresh f;
 
@@ -231,10 +241,12 @@ end $$;
 call oxbow.grant_worker('count_sensory');
 
 -- sensory_count counts the occurrences of a text since a moment, at most the latest 1000.
-create or replace function oxbow.sensory_count(_user_id text, _hash uuid, _since timestamptz, out times integer, out first_at timestamptz, out last_at timestamptz)
+create or replace function oxbow.sensory_count(_user_id text, _hash uuid, _since timestamptz, out times integer,
+  out first_at timestamptz, out last_at timestamptz)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select count(*)::integer, min(l.at), max(l.at)
-    from (select s.at from oxbow.sensory s where s.user_id = _user_id and s.hash = _hash and s.at >= _since order by s.at desc limit 1000) l;
+    from (select s.at from oxbow.sensory s where s.user_id = _user_id and s.hash = _hash and s.at >= _since
+           order by s.at desc limit 1000) l;
 $$;
 
 -- age_candidates recounts at most _limit candidates that have lost occurrences to age, deletes those that
@@ -247,11 +259,13 @@ declare
   _n bigint;
 begin
   with aged as materialized (
-    select c.user_id, c.hash from oxbow.sensory_candidates c where c.first_at < _since order by c.first_at limit _limit for update skip locked
+    select c.user_id, c.hash from oxbow.sensory_candidates c
+     where c.first_at < _since order by c.first_at limit _limit for update skip locked
   ), counted as materialized (
     select a.user_id, a.hash, n.* from aged a, lateral oxbow.sensory_count(a.user_id, a.hash, _since) n
   ), gone as (
-    delete from oxbow.sensory_candidates c using counted n where c.user_id = n.user_id and c.hash = n.hash and n.times < _times
+    delete from oxbow.sensory_candidates c using counted n
+     where c.user_id = n.user_id and c.hash = n.hash and n.times < _times
   ), kept as (
     update oxbow.sensory_candidates c set times = n.times, first_at = n.first_at, last_at = n.last_at
       from counted n where c.user_id = n.user_id and c.hash = n.hash and n.times >= _times

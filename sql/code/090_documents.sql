@@ -11,14 +11,16 @@ $$;
 -- already stored keep their memories and embeddings, even if they moved; new chunks become memories, and
 -- chunks no longer in the file are erased. chunk_metadata has additional metadata per chunk, such as its
 -- page. By default content_hash is computed from the chunks, and bytes is their length.
-create or replace function oxbow.ingest_file(user_id text, path text, contents text[], chunk_metadata jsonb[] default null,
-  media_type text default 'text/plain', bytes bigint default null, content_hash text default null, settings jsonb default '{}',
-  metadata jsonb default '{}') returns table (file_id uuid, unchanged boolean, added integer, kept integer, removed integer)
+create or replace function oxbow.ingest_file(user_id text, path text, contents text[],
+  chunk_metadata jsonb[] default null, media_type text default 'text/plain', bytes bigint default null,
+  content_hash text default null, settings jsonb default '{}', metadata jsonb default '{}')
+returns table (file_id uuid, unchanged boolean, added integer, kept integer, removed integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   _hash constant text := coalesce(ingest_file.content_hash,
     encode(sha256(convert_to(array_to_string(ingest_file.contents, E'\n'), 'UTF8')), 'hex'));
-  _bytes constant bigint := coalesce(ingest_file.bytes, (select sum(octet_length(c)) from unnest(ingest_file.contents) c));
+  _bytes constant bigint := coalesce(
+    ingest_file.bytes, (select sum(octet_length(c)) from unnest(ingest_file.contents) c));
   _count constant integer := coalesce(cardinality(ingest_file.contents), 0);
   _file oxbow.document_files;
   _old uuid[];  -- the memories of the existing chunks, in order
@@ -34,12 +36,13 @@ begin
   elsif _count = 0 or array_position(ingest_file.contents, null) is not null then
     perform oxbow.reject('contents', ingest_file.contents::text, 'must have at least one text, and no nulls');
   elsif cardinality(ingest_file.chunk_metadata) <> _count then
-    perform oxbow.reject('chunk_metadata', cardinality(ingest_file.chunk_metadata)::text, format('must have one object for each of the %s chunks', _count));
+    perform oxbow.reject('chunk_metadata', cardinality(ingest_file.chunk_metadata)::text,
+                         format('must have one object for each of the %s chunks', _count));
   end if;
   perform oxbow.lock_file(ingest_file.user_id, ingest_file.path);
   select f.* into _file from oxbow.document_files f where f.user_id = ingest_file.user_id and f.path = ingest_file.path;
-  if found and _file.content_hash = _hash and _file.settings = ingest_file.settings and _file.media_type = ingest_file.media_type
-    and _file.metadata = coalesce(ingest_file.metadata, '{}') then
+  if found and _file.content_hash = _hash and _file.settings = ingest_file.settings
+    and _file.media_type = ingest_file.media_type and _file.metadata = coalesce(ingest_file.metadata, '{}') then
     return query select _file.id, true, 0, (select count(*)::integer from oxbow.document_chunks c
                                              where c.user_id = _file.user_id and c.file_id = _file.id), 0;
     return;
@@ -49,12 +52,13 @@ begin
   values (ingest_file.user_id, ingest_file.path, coalesce(ingest_file.media_type, 'text/plain'), _bytes, _hash,
     coalesce(ingest_file.settings, '{}'), _count, coalesce(ingest_file.metadata, '{}'))
   on conflict on constraint document_files_user_id_path_key do update
-    set media_type = excluded.media_type, bytes = excluded.bytes, content_hash = excluded.content_hash, settings = excluded.settings,
-        chunks = excluded.chunks, metadata = excluded.metadata, updated_at = now()
+    set media_type = excluded.media_type, bytes = excluded.bytes, content_hash = excluded.content_hash,
+        settings = excluded.settings, chunks = excluded.chunks, metadata = excluded.metadata, updated_at = now()
   returning * into _file;
 
   perform oxbow.lock_chunks(_file.user_id, _file.id);
-  select coalesce(array_agg(c.memory_id order by c.nth), '{}'), coalesce(array_agg(sha256(convert_to(m.content, 'UTF8')) order by c.nth), '{}')
+  select coalesce(array_agg(c.memory_id order by c.nth), '{}'),
+         coalesce(array_agg(sha256(convert_to(m.content, 'UTF8')) order by c.nth), '{}')
     into _old, _old_hashes
     from oxbow.document_chunks c join oxbow.memories_document m on m.user_id = c.user_id and m.id = c.memory_id
    where c.user_id = _file.user_id and c.file_id = _file.id;
@@ -64,9 +68,11 @@ begin
   delete from oxbow.document_chunks c where c.user_id = _file.user_id and c.file_id = _file.id;
 
   insert into oxbow.memories (user_id, memory_type, id, content, source, seq, metadata)
-  select _file.user_id, 'document', c.id, c.content, 'ingest', (extract(epoch from statement_timestamp()) * 1000000)::bigint + c.nth,
+  select _file.user_id, 'document', c.id, c.content, 'ingest',
+         (extract(epoch from statement_timestamp()) * 1000000)::bigint + c.nth,
          oxbow.chunk_metadata(c.more, _file.id, _file.path, _file.media_type, c.nth, _count)
-    from unnest(_ids, _new, ingest_file.contents, ingest_file.chunk_metadata) with ordinality c(id, new, content, more, nth)
+    from unnest(_ids, _new, ingest_file.contents, ingest_file.chunk_metadata)
+           with ordinality c(id, new, content, more, nth)
    where c.new order by c.nth;
   insert into oxbow.document_chunks (user_id, file_id, nth, memory_id)
   select _file.user_id, _file.id, c.nth, c.id from unnest(_ids) with ordinality c(id, nth);
@@ -76,28 +82,35 @@ begin
       from unnest(_ids, _new, ingest_file.chunk_metadata) with ordinality c(id, new, more, nth) where not c.new
   loop
     update oxbow.memories_document m set metadata = _chunk.metadata
-     where m.user_id = _file.user_id and m.memory_type = 'document' and m.id = _chunk.id and m.metadata <> _chunk.metadata;
+     where m.user_id = _file.user_id and m.memory_type = 'document' and m.id = _chunk.id
+       and m.metadata <> _chunk.metadata;
   end loop;
-  return query select _file.id, false, (select count(*)::integer from unnest(_new) n where n), (select count(*)::integer from unnest(_new) n where not n),
-    cardinality(_gone);
+  return query
+  select _file.id, false, (select count(*)::integer from unnest(_new) n where n),
+         (select count(*)::integer from unnest(_new) n where not n), cardinality(_gone);
 end $$;
 call oxbow.grant_app('ingest_file');
 
 -- match_chunks returns for each text the id of an existing memory with that text, or a new id. A text that
 -- occurs several times is matched as often as it existed. The lists may be long, so they are joined by
 -- hash, not row by row.
-create or replace function oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], out ids uuid[], out new boolean[])
+create or replace function oxbow.match_chunks(_old uuid[], _old_hashes bytea[], _contents text[], out ids uuid[],
+  out new boolean[])
 language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = off set jit = off as $$
 begin
-  select array_agg(coalesce(o.id, gen_random_uuid()) order by n.nth), array_agg(o.id is null order by n.nth) into ids, new
+  select array_agg(coalesce(o.id, gen_random_uuid()) order by n.nth), array_agg(o.id is null order by n.nth)
+    into ids, new
     from (select h.nth, h.hash, row_number() over (partition by h.hash order by h.nth) as copy
-            from (select c.nth, sha256(convert_to(c.content, 'UTF8')) as hash from unnest(_contents) with ordinality c(content, nth)) h) n
+            from (select c.nth, sha256(convert_to(c.content, 'UTF8')) as hash
+                    from unnest(_contents) with ordinality c(content, nth)) h) n
     left join (select h.id, h.hash, row_number() over (partition by h.hash order by h.nth) as copy
-                 from unnest(_old, _old_hashes) with ordinality h(id, hash, nth)) o on o.hash = n.hash and o.copy = n.copy;
+                 from unnest(_old, _old_hashes) with ordinality h(id, hash, nth)) o
+      on o.hash = n.hash and o.copy = n.copy;
 end $$;
 
 -- chunk_metadata returns the metadata of a chunk's memory: the given metadata and that of the file.
-create or replace function oxbow.chunk_metadata(_given jsonb, _file_id uuid, _path text, _media_type text, _nth bigint, _count integer) returns jsonb
+create or replace function oxbow.chunk_metadata(_given jsonb, _file_id uuid, _path text, _media_type text, _nth bigint,
+  _count integer) returns jsonb
 language sql immutable set search_path = pg_catalog, pg_temp
 return coalesce(_given, '{}') || jsonb_build_object('file_id', _file_id,
   'file_name', coalesce(nullif(regexp_replace(_path, '^.*[/\\]', ''), ''), _path),
@@ -145,8 +158,11 @@ begin
     return 0;
   end if;
   for _id in
-    select e.memory_id from oxbow.trait_evidence e where e.user_id = _user_id and e.memory_type = 'document' and e.memory_id = any (_ids)
-     union select c.memory_id from oxbow.trait_clues c where c.user_id = _user_id and c.memory_type = 'document' and c.memory_id = any (_ids)
+    select e.memory_id from oxbow.trait_evidence e
+     where e.user_id = _user_id and e.memory_type = 'document' and e.memory_id = any (_ids)
+     union
+    select c.memory_id from oxbow.trait_clues c
+     where c.user_id = _user_id and c.memory_type = 'document' and c.memory_id = any (_ids)
      order by 1
   loop
     perform oxbow.erase_and_count(_user_id, _id);
@@ -157,7 +173,8 @@ begin
   -- flush_activity is deleting locked rows; it waits for this transaction to add to the memories
   delete from oxbow.activity a
    where a.user_id = _user_id
-     and a.id in (select l.id from oxbow.activity l where l.user_id = _user_id and l.memory_id = any (_ids) for update skip locked);
+     and a.id in (select l.id from oxbow.activity l
+                   where l.user_id = _user_id and l.memory_id = any (_ids) for update skip locked);
 
   perform oxbow.erase_documents_from_jobs(_user_id, _ids);
   return _n;
@@ -196,7 +213,8 @@ begin
     perform oxbow.reject('path', null, 'must not be null');
   end if;
   perform oxbow.lock_file(delete_file.user_id, delete_file.path);
-  select f.id into _file_id from oxbow.document_files f where f.user_id = delete_file.user_id and f.path = delete_file.path;
+  select f.id into _file_id from oxbow.document_files f
+   where f.user_id = delete_file.user_id and f.path = delete_file.path;
   if not found then
     raise exception using
       errcode = 'OX110',

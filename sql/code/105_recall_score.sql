@@ -24,8 +24,10 @@ create or replace function oxbow.recall_boosts(out recency double precision, out
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 begin
-  select max(p.value) filter (where p.name = 'recall_recency'), max(p.value) filter (where p.name = 'recall_recency_days'),
-         max(p.value) filter (where p.name = 'recall_arousal'), max(p.value) filter (where p.name = 'recall_importance'),
+  select max(p.value) filter (where p.name = 'recall_recency'),
+         max(p.value) filter (where p.name = 'recall_recency_days'),
+         max(p.value) filter (where p.name = 'recall_arousal'),
+         max(p.value) filter (where p.name = 'recall_importance'),
          max(p.value) filter (where p.name = 'recall_emerging'),
          max(p.value) filter (where p.name = 'recall_established'), max(p.value) filter (where p.name = 'recall_core')
     into recency, days, arousal, importance, emerging, established, core

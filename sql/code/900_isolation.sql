@@ -35,7 +35,8 @@ begin
     grant select on oxbow.settings to oxbow_app;
     grant select on oxbow.traits, oxbow.history, oxbow.policies to oxbow_app; -- views with the caller's rights
     grant select on oxbow.policy_definitions, oxbow.policy_changes, oxbow.trait_rules to oxbow_app;
-    perform oxbow.ensure_policy('oxbow.settings', 'app_select', 'for select to oxbow_app using (key in (''embedding'', ''recall'', ''sensory''))');
+    perform oxbow.ensure_policy('oxbow.settings', 'app_select',
+                                'for select to oxbow_app using (key in (''embedding'', ''recall'', ''sensory''))');
   end if;
   if worker then
     perform oxbow.ensure_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
@@ -43,7 +44,8 @@ begin
     grant usage on type oxbow.memory_type to oxbow_worker;
     grant select on oxbow.traits, oxbow.history, oxbow.policies to oxbow_worker;
     grant select on oxbow.policy_definitions, oxbow.policy_changes, oxbow.trait_rules to oxbow_worker;
-    grant select, insert, update, delete on oxbow.settings, oxbow.job_schedules, oxbow.river_job, oxbow.river_leader, oxbow.river_queue, oxbow.river_notification to oxbow_worker;
+    grant select, insert, update, delete on oxbow.settings, oxbow.job_schedules, oxbow.river_job, oxbow.river_leader,
+      oxbow.river_queue, oxbow.river_notification to oxbow_worker;
     grant select on oxbow.river_migration to oxbow_worker;
     grant usage, select on all sequences in schema oxbow to oxbow_worker;
   end if;
@@ -79,7 +81,8 @@ begin
   end if;
   if _family in ('memories', 'messages', 'users', 'sessions') then
     execute format('grant update, delete on %s to oxbow_app', _table);
-    perform oxbow.ensure_policy(_table, 'app_update', 'for update to oxbow_app using (' || own || ') with check (' || own || ')');
+    perform oxbow.ensure_policy(_table, 'app_update',
+                                'for update to oxbow_app using (' || own || ') with check (' || own || ')');
     perform oxbow.ensure_policy(_table, 'app_delete', 'for delete to oxbow_app using (' || own || ')');
   end if;
 end $$;
