@@ -1,7 +1,9 @@
 package pattern
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,32 +12,26 @@ import (
 type kind uint8
 
 const (
-	literal     kind = iota // these words
-	words                   // an entry of a list
-	number                  // a number, in digits or Chinese numerals
-	anyToken                // any word or character
-	gap                     // some words or characters, not across a mark
-	value                   // a value of a kind
-	it                      // what the pattern is tried around
-	clauseStart             // ^
-	clauseEnd               // $
-	textStart               // ^^
-	textEnd                 // $$
-	look                    // what follows or precedes, which stays
-	opens                   // a capture begins
-	closes                  // and ends
-	fork                    // one of several branches, each up to the end of the pattern
+	literal kind = iota // these words
+	words               // entries of a list
+	number              // a number, in digits or Chinese numerals
+	gap                 // some words or characters, not across a mark
+	value               // a value of a kind
+	it                  // what the pattern is tried around
+	test                // a condition, which takes no tokens
+	opens               // a capture begins
+	closes              // and ends
+	fork                // one of several branches, each up to the end of the pattern
 )
 
 // element is a part of a pattern.
 type element struct {
 	kind     kind
 	ids      []id     // of literal
-	list     *section // of words, look
-	min, max int      // how often words or anyToken stand; how wide a gap is, in characters; the range of a number
-	not      bool     // of look
-	behind   bool
-	name     string // of a capture
+	list     *section // of words; of test: what follows or precedes
+	min, max int      // how often words stand; how wide a gap is, in characters; the range of a number
+	name     string   // of a capture; of a test: its sign
+	not      bool     // of test: it must not hold
 	value    *valueKind
 	branches [][]element // of fork
 }
@@ -53,83 +49,81 @@ func (g *Grammar) parse(text string) ([]element, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g.parseFields(fields)
+	var elements []element
+	for _, f := range slices.Backward(fields) { // the last first, so that a fork holds all that follows it
+		if elements, err = g.parseField(f, elements); err != nil {
+			return nil, err
+		}
+	}
+	return elements, nil
 }
 
 // cutFields cuts a pattern at spaces outside parentheses, braces and quotation marks.
 func cutFields(text string) (fields []string, err error) {
 	depth, from, quoted := 0, 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '(' || c == '{':
-			depth++
-		case c == ')' || c == '}':
-			depth--
-		case c == ' ' && depth == 0:
+	for i := 0; i <= len(text); i++ {
+		switch {
+		case i == len(text) || text[i] == ' ' && depth == 0 && !quoted:
 			if i > from {
 				fields = append(fields, text[from:i])
 			}
 			from = i + 1
+		case text[i] == '"':
+			quoted = !quoted
+		case quoted:
+		case text[i] == '(' || text[i] == '{':
+			depth++
+		case text[i] == ')' || text[i] == '}':
+			depth--
 		}
 	}
 	if depth != 0 || quoted {
-		return nil, fmt.Errorf("a bracket or quotation mark is open")
-	}
-	if from < len(text) {
-		fields = append(fields, text[from:])
+		return nil, errors.New("a bracket or quotation mark is open")
 	}
 	return fields, nil
 }
 
-// parseFields reads the fields of a pattern, the last first, so that a fork holds all that follows it.
-func (g *Grammar) parseFields(fields []string) ([]element, error) {
-	if len(fields) == 0 {
-		return nil, nil
+// parseField returns the elements of a field and of the rest of its pattern.
+func (g *Grammar) parseField(f string, rest []element) ([]element, error) {
+	inner, optional := strings.CutSuffix(f, ")?")
+	if !optional {
+		inner, optional = strings.CutSuffix(f, "}?")
 	}
-	rest, err := g.parseFields(fields[1:])
-	if err != nil {
-		return nil, err
-	}
-	f := fields[0]
-	optional := len(f) > 1 && f[len(f)-1] == '?' && strings.ContainsAny(f[len(f)-2:len(f)-1], ")}")
-	if optional {
-		f = f[:len(f)-1]
+	if !optional {
+		inner = f[:len(f)-1]
 	}
 	var branches [][]element
-	switch inner := f[1:]; {
-	case f[0] == '(' && f[len(f)-1] == ')':
-		for alternative := range strings.SplitSeq(inner[:len(inner)-1], " | ") {
+	switch f[0] {
+	case '(':
+		for alternative := range strings.SplitSeq(inner[1:], " | ") {
 			branch, err := g.parse(alternative)
 			if err != nil {
 				return nil, err
 			}
 			branches = append(branches, branch)
 		}
-	case f[0] == '{' && f[len(f)-1] == '}':
-		branch, err := g.parseCapture(inner[:len(inner)-1])
+	case '{':
+		branch, err := g.parseCapture(inner[1:])
 		if err != nil {
 			return nil, err
 		}
 		branches = append(branches, branch)
 	default:
-		parsed, err := g.parseField(f)
+		e, err := g.parseElement(f)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f, err)
 		}
-		if parsed.kind == literal && len(rest) > 0 && rest[0].kind == literal {
-			rest[0].ids = append(parsed.ids, rest[0].ids...)
+		if e.kind == literal && len(rest) > 0 && rest[0].kind == literal {
+			rest[0].ids = append(e.ids, rest[0].ids...)
 			return rest, nil
 		}
-		return append([]element{parsed}, rest...), nil
+		return slices.Insert(rest, 0, e), nil
 	}
 	if optional {
 		branches = append(branches, nil)
 	}
 	for i := range branches {
-		branches[i] = append(branches[i], rest...)
+		branches[i] = slices.Concat(branches[i], rest)
 	}
 	if len(branches) == 1 {
 		return branches[0], nil
@@ -145,42 +139,29 @@ func (g *Grammar) parseCapture(text string) ([]element, error) {
 		return []element{{kind: value, name: name, value: k}}, err
 	}
 	elements, err := g.parse(inner)
-	return append(append([]element{{kind: opens}}, elements...), element{kind: closes, name: name}), err
+	return slices.Concat([]element{{kind: opens}}, elements, []element{{kind: closes, name: name}}), err
 }
 
-// parseField reads a field without brackets.
-func (g *Grammar) parseField(f string) (element, error) {
-	for _, sign := range []struct {
-		text        string
-		not, behind bool
-	}{{"!>", true, false}, {"!<", true, true}, {">", false, false}, {"<", false, true}} {
-		if inner, ok := strings.CutPrefix(f, sign.text); ok && inner != "" {
-			list, err := g.alternatives(inner)
-			return element{kind: look, list: list, not: sign.not, behind: sign.behind}, err
-		}
+// parseElement reads a field without brackets.
+func (g *Grammar) parseElement(f string) (e element, err error) {
+	if sign, not := strings.CutPrefix(f, "!"); len(sign) > 1 && (sign[0] == '>' || sign[0] == '<') {
+		list, err := g.alternatives(sign[1:])
+		return element{kind: test, name: sign[:1], list: list, not: not}, err
 	}
-	switch f {
-	case "^":
-		return element{kind: clauseStart}, nil
-	case "$":
-		return element{kind: clauseEnd}, nil
-	case "^^":
-		return element{kind: textStart}, nil
-	case "$$":
-		return element{kind: textEnd}, nil
-	case "~":
+	switch width, isGap := strings.CutPrefix(f, ".."); {
+	case f == "^", f == "$", f == "^^", f == "$$":
+		return element{kind: test, name: f}, nil
+	case f == "~":
 		return element{kind: it}, nil
-	case "...":
+	case f == "...":
 		return element{kind: gap, max: widest}, nil
-	}
-	if width, ok := strings.CutPrefix(f, ".."); ok {
-		n, err := plainGap, error(nil)
-		if width != "" {
-			n, err = strconv.Atoi(width)
-		}
+	case f == "..":
+		return element{kind: gap, max: plainGap * perWord}, nil
+	case isGap:
+		n, err := strconv.Atoi(width)
 		return element{kind: gap, max: n * perWord}, err
 	}
-	e := element{min: 1, max: 1}
+	e = element{kind: words, min: 1, max: 1}
 	if last := len(f) - 1; last > 0 {
 		repeatable := f[0] == '@' && f[last-1] != '.' || f[:last] == "." || f[:last] == "Aa"
 		switch {
@@ -192,96 +173,68 @@ func (g *Grammar) parseField(f string) (element, error) {
 			e.max, f = many, f[:last]
 		}
 	}
-	if f == "." {
-		e.kind = anyToken
-		return e, nil
+	if e.min == 1 && e.max == 1 && f[0] != '@' && (f[0] == '"' || !strings.Contains(f, "|")) {
+		return g.single(f)
 	}
-	if e.min == 1 && e.max == 1 {
-		if one, ok, err := g.single(f); ok || err != nil {
-			return one, err
-		}
-	}
-	var err error
-	e.kind = words
 	e.list, err = g.alternatives(f)
 	return e, err
 }
 
-// single reads a field without alternatives or lists: words, a kind of word, a number.
-func (g *Grammar) single(f string) (e element, ok bool, err error) {
-	switch {
-	case f[0] == '"':
-		return g.literal(strings.Trim(f, `"`))
-	case strings.ContainsRune(f, '|') || f[0] == '@':
-		return e, false, nil
+// single reads one of several alternatives: words, a kind of word, a number, or a list.
+func (g *Grammar) single(f string) (e element, err error) {
+	e = element{kind: literal}
+	switch last := len(f) - 1; {
+	case f == "":
+		return e, errors.New("an alternative is empty")
+	case f[0] == '@':
+		e = element{kind: words, min: 1, max: 1}
+		e.list, err = g.alternatives(f)
+		return e, err
 	case f[0] == '#':
-		e = element{kind: number, min: 0, max: 1e9}
+		e = element{kind: number, max: 1e9}
 		if low, high, ok := strings.Cut(f[1:], "-"); ok {
 			_, err = fmt.Sscan(low+" "+high, &e.min, &e.max)
 		}
-		return e, true, err
+		return e, err
+	case f == ".":
+		e.ids = []id{anyWord}
 	case f == "Aa":
-		return element{kind: literal, ids: []id{capitalized}}, true, nil
-	case len(f) > 1 && f[len(f)-1] == '*':
-		return element{kind: literal, ids: []id{g.idIn(g.stems, f[:len(f)-1])}}, true, nil
-	case len(f) > 1 && f[0] == '*':
-		return element{kind: literal, ids: []id{g.idIn(g.endings, f[1:])}}, true, nil
+		e.ids = []id{capitalized}
+	case last > 0 && f[0] != '"' && (f[last] == '*' || f[0] == '*'):
+		e.ids = []id{g.id(f)}
+	default:
+		for _, t := range tokens(strings.Trim(f, `"`)) {
+			e.ids = append(e.ids, g.id(t.Lower))
+		}
+		if len(e.ids) == 0 {
+			return e, fmt.Errorf("%q has no word", f)
+		}
 	}
-	return g.literal(f)
-}
-
-func (g *Grammar) literal(text string) (element, bool, error) {
-	e := element{kind: literal}
-	for _, t := range tokens(text) {
-		e.ids = append(e.ids, g.word(t.Lower))
-	}
-	if len(e.ids) == 0 {
-		return e, false, fmt.Errorf("%q has no word", text)
-	}
-	return e, true, nil
+	return e, nil
 }
 
 // alternatives returns the list of "a|b|@list"; the list itself where it is the only one.
 func (g *Grammar) alternatives(text string) (*section, error) {
-	if name, ok := strings.CutPrefix(text, "@"); ok && !strings.Contains(text, "|") {
-		if strings.HasSuffix(name, ".*") {
-			return g.family(name[:len(name)-1])
-		}
-		if mistakes := g.compileList(name); len(mistakes) > 0 {
-			return nil, mistakes[0]
-		}
-		return g.sections[name], nil
+	name, isList := strings.CutPrefix(text, "@")
+	prefix, isFamily := strings.CutSuffix(name, "*")
+	isList = isList && !strings.Contains(text, "|")
+	if isList && !isFamily {
+		return g.section(name)
 	}
-	s := g.newSection("")
-	for alternative := range strings.SplitSeq(text, "|") {
-		if alternative == "" {
-			return nil, fmt.Errorf("an alternative is empty")
-		}
-		e, ok, err := g.single(alternative)
-		if err == nil && !ok {
-			e = element{kind: words, min: 1, max: 1}
-			e.list, err = g.alternatives(alternative)
-		}
-		if err == nil {
-			err = g.add(s, []element{e}, "")
-		}
-		if err != nil {
-			return nil, err
+	alternatives := strings.Split(text, "|")
+	if isList {
+		alternatives = nil
+		for _, name := range g.lists.Names() {
+			if strings.HasPrefix(name, prefix) {
+				alternatives = append(alternatives, "@"+name)
+			}
 		}
 	}
-	return s, nil
-}
-
-// family returns a list with the entries of all lists whose names begin with a prefix.
-func (g *Grammar) family(prefix string) (*section, error) {
-	s := g.newSection("")
-	for _, name := range g.lists.Names() {
-		if !strings.HasPrefix(name, prefix) {
-			continue
-		}
-		list, err := g.alternatives("@" + name)
+	s := newSection("")
+	for _, alternative := range alternatives {
+		e, err := g.single(alternative)
 		if err == nil {
-			err = g.add(s, []element{{kind: words, min: 1, max: 1, list: list}}, "")
+			err = s.add([]element{e}, "")
 		}
 		if err != nil {
 			return nil, err

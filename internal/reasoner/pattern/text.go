@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"iter"
+	"math/big"
 	"slices"
 	"strconv"
 )
@@ -12,7 +13,7 @@ type Text struct {
 	Tokens []Token
 	Han    int // number of tokens that are Chinese characters
 	g      *Grammar
-	starts bits // the lists of which an entry may begin in the text
+	starts big.Int // the numbers of the lists of which an entry may begin in the text
 }
 
 // Match is a match of an entry of a list: the tokens [Start, End).
@@ -40,59 +41,48 @@ func (m *Match) Get(name string) (c Capture, ok bool) {
 // Read tokenizes a text.
 func (g *Grammar) Read(text string) *Text {
 	g.load()
-	t := &Text{String: text, Tokens: tokens(text), g: g, starts: g.starts[0]}
-	kinds := make([]id, 0, 8)
+	t := &Text{String: text, Tokens: tokens(text), g: g}
+	ids := make([]id, 0, 3*len(t.Tokens))
 	for i := range t.Tokens {
 		k := &t.Tokens[i]
-		k.id = g.words[k.Lower]
-		switch {
-		case k.Han:
+		if k.Han {
 			t.Han++
-			if _, ok := g.digits[k.id]; ok && k.id != 0 {
-				k.also = numeralOnly
-			}
-		case k.Mark:
-		case isDigit(rune(k.Lower[0])):
-			k.also = numeralOnly
-		default:
-			from := len(kinds)
-			kinds = g.kinds(k, kinds)
-			k.also = kinds[from:len(kinds):len(kinds)]
 		}
-		if k.id != 0 {
-			t.starts.add(&g.starts[k.id])
-		}
-		for _, n := range k.also {
-			t.starts.add(&g.starts[n])
+		from := len(ids)
+		ids = g.countsAs(k, ids)
+		k.ids = ids[from:len(ids):len(ids)]
+		for _, n := range k.ids {
+			t.starts.Or(&t.starts, &g.starts[n])
 		}
 	}
 	return t
 }
 
-var numeralOnly = []id{numeral}
-
-// kinds appends the kinds of a word.
-func (g *Grammar) kinds(k *Token, kinds []id) []id {
-	if k.Capital {
-		kinds = append(kinds, capitalized)
+// countsAs appends the ids of a token: of its word and of the kinds of word that it is.
+func (g *Grammar) countsAs(k *Token, ids []id) []id {
+	if n, ok := g.ids[k.Lower]; ok {
+		ids = append(ids, n)
 	}
-	for _, n := range g.stemLengths {
-		if n > len(k.Lower) {
-			break
+	_, isDigit := g.digits[k.Lower]
+	switch {
+	case k.Mark:
+		return ids
+	case isDigit || '0' <= k.Lower[0] && k.Lower[0] <= '9':
+		ids = append(ids, numeral)
+	case !k.Han:
+		if k.Capital {
+			ids = append(ids, capitalized)
 		}
-		if stem, ok := g.stems[k.Lower[:n]]; ok {
-			kinds = append(kinds, stem)
+		for n := 1; n <= len(k.Lower); n++ {
+			if stem, ok := g.ids[k.Lower[:n]+"*"]; ok {
+				ids = append(ids, stem)
+			}
+			if ending, ok := g.ids["*"+k.Lower[n:]]; ok {
+				ids = append(ids, ending)
+			}
 		}
 	}
-	for _, n := range g.endingLengths {
-		if n >= len(k.Lower) {
-			break
-		}
-		if ending, ok := g.endings[k.Lower[len(k.Lower)-n:]]; ok {
-			kinds = append(kinds, ending)
-		}
-	}
-	return kinds
+	return append(ids, anyWord)
 }
 
 // Has reports whether an entry of a list matches anywhere.
@@ -103,12 +93,9 @@ func (t *Text) Has(list string) bool {
 
 // HasIn reports whether an entry of a list matches within the tokens [from, to).
 func (t *Text) HasIn(list string, from, to int) bool {
-	s := t.section(list)
-	if s == nil {
-		return false
-	}
-	r := run{t: t, lo: max(from, 0), hi: min(to, len(t.Tokens))}
-	for i := r.lo; i < r.hi; i++ {
+	r, s := t.run(list)
+	r.lo, r.hi = max(from, 0), min(to, r.hi)
+	for i := r.lo; s != nil && i < r.hi; i++ {
 		if _, ok := r.match(s, i); ok {
 			return true
 		}
@@ -127,12 +114,8 @@ func (t *Text) Find(list string) (Match, bool) {
 // All returns the longest match of a list at each token at which one begins.
 func (t *Text) All(list string) iter.Seq[Match] {
 	return func(yield func(Match) bool) {
-		s := t.section(list)
-		if s == nil {
-			return
-		}
-		r := run{t: t, hi: len(t.Tokens)}
-		for i := range t.Tokens {
+		r, s := t.run(list)
+		for i := 0; s != nil && i < r.hi; i++ {
 			if m, ok := r.match(s, i); ok && !yield(m) {
 				return
 			}
@@ -142,11 +125,10 @@ func (t *Text) All(list string) iter.Seq[Match] {
 
 // At returns the longest match of a list that begins at the i-th token.
 func (t *Text) At(list string, i int) (Match, bool) {
-	s := t.section(list)
-	if s == nil || i < 0 || i >= len(t.Tokens) {
+	r, s := t.run(list)
+	if s == nil || i < 0 || i >= r.hi {
 		return Match{}, false
 	}
-	r := run{t: t, hi: len(t.Tokens)}
 	return r.match(s, i)
 }
 
@@ -164,12 +146,12 @@ const around = 16
 
 // Around returns the first match of a list of which ~ stands for the tokens [from, to).
 func (t *Text) Around(list string, from, to int) (Match, bool) {
-	s := t.section(list)
+	r, s := t.run(list)
 	if s == nil {
 		return Match{}, false
 	}
-	r := run{t: t, hi: len(t.Tokens), from: from, to: to, around: true}
-	for i := max(0, from-around); i <= from; i++ {
+	r.from, r.to = from, to
+	for i := max(0, from-around); i <= from && i < r.hi; i++ {
 		if m, ok := r.match(s, i); ok && m.End >= to {
 			return m, true
 		}
@@ -177,42 +159,40 @@ func (t *Text) Around(list string, from, to int) (Match, bool) {
 	return Match{}, false
 }
 
-// section returns the list of a name; nil where no entry of it can match.
-func (t *Text) section(name string) *section {
-	s := t.g.sections[name]
+// run returns a run over the text and a list; nil where no entry of the list can match.
+func (t *Text) run(list string) (run, *section) {
+	s := t.g.sections[list]
 	if s == nil {
-		panic("no list is named " + name)
+		panic("no list is named " + list)
 	}
-	if !t.starts.has(s.number) {
-		return nil
+	if t.starts.Bit(s.number) == 0 {
+		return run{}, nil
 	}
-	return s
+	return run{t: t, hi: len(t.Tokens), from: -1}, s
 }
 
 // number reads the number at the i-th token: digits, or Chinese numerals below a hundred.
 func (t *Text) number(i, hi int) (n, end int, ok bool) {
-	if i >= hi || !t.Tokens[i].is(numeral) {
+	if i >= hi || !slices.Contains(t.Tokens[i].ids, numeral) {
 		return 0, 0, false
 	}
 	if !t.Tokens[i].Han {
 		n, err := strconv.Atoi(t.Tokens[i].Lower)
 		return n, i + 1, err == nil && n < 1e9
 	}
-	tens := -1 // what stood before "ten"
+	tens, hasTen := 0, false
 	for ; i < hi; i++ {
-		digit, isDigit := t.g.digits[t.Tokens[i].id]
+		digit, isDigit := t.g.digits[t.Tokens[i].Lower]
 		switch {
-		case !t.Tokens[i].Han || !isDigit:
-			return n + max(tens, 0), i, true
-		case digit == 10 && tens < 0:
-			tens, n = 10*max(n, 1), 0
-		case digit == 10 || n > 0:
-			return n + max(tens, 0), i, true
+		case !isDigit, n > 0 && (digit != 10 || hasTen), digit == 10 && hasTen:
+			return n + tens, i, true
+		case digit == 10:
+			tens, n, hasTen = 10*max(n, 1), 0, true
 		default:
 			n = digit
 		}
 	}
-	return n + max(tens, 0), i, true
+	return n + tens, i, true
 }
 
 // Slice returns the part of the text that consists of the tokens [from, to).

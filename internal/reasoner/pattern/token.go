@@ -13,8 +13,7 @@ type Token struct {
 	Capital    bool   // a word that begins with a capital letter
 	Han        bool   // a Chinese character
 	Mark       bool   // a punctuation mark, a symbol, or a space between Chinese characters
-	id         id
-	also       []id // what else it counts as: a number, a word with a certain ending
+	ids        []id   // of its word, and of kinds of word: a number, a certain ending
 }
 
 // IsHan reports whether r is a Chinese character.

@@ -31,13 +31,11 @@ func (g *Grammar) valueKind(name string) (*valueKind, error) {
 	}
 	k := &valueKind{most: most}
 	g.values[name] = k
-	var mistakes []error
-	list := func(name string) *section {
-		if g.lists.byName[name] == nil {
-			return nil
+	list := func(name string) (s *section) {
+		if err == nil && g.lists.byName[name] != nil {
+			s, err = g.section(name)
 		}
-		mistakes = append(mistakes, g.compileList(name)...)
-		return g.sections[name]
+		return s
 	}
 	k.not, k.only = list("value."+name), list("value."+name+".only")
 	k.skip, k.cut = list("value.skip"), list("value.cut")
@@ -46,10 +44,7 @@ func (g *Grammar) valueKind(name string) (*valueKind, error) {
 			k.ends = append(k.ends, s)
 		}
 	}
-	if len(mistakes) > 0 {
-		return nil, mistakes[0]
-	}
-	return k, nil
+	return k, err
 }
 
 // value matches a value from the i-th token on: as much as the text has if it ends the pattern, else up to where the
@@ -81,22 +76,20 @@ func (r *run) value(e *element, rest []element, i int) (end int, ok bool) {
 		if to == i || !r.is(k, i, to) {
 			continue
 		}
-		c := Capture{e.name, strings.ToLower(r.t.Slice(i, to)), i, to}
-		if end, ok := r.captured(c, rest, end); ok {
+		before := len(r.captures)
+		r.captures = append(r.captures, Capture{e.name, strings.ToLower(r.t.Slice(i, to)), i, to})
+		if end, ok := r.elements(rest, end); ok {
 			return end, true
 		}
+		r.captures = r.captures[:before]
 	}
 	return 0, false
 }
 
 // at returns the length of the longest match of a list at the i-th token.
 func (r *run) at(s *section, i int) int {
-	if s == nil {
-		return 0
-	}
-	var few [4]found
-	if all := r.all(s, i, few[:0]); len(all) > 0 {
-		return all[0].end - i
+	if all := r.all(s, i); len(all) > 0 {
+		return all[0].End - i
 	}
 	return 0
 }
@@ -117,6 +110,6 @@ func (r *run) cut(k *valueKind, from, to int) int {
 
 // is reports whether the tokens [from, to) are a value of a kind.
 func (r *run) is(k *valueKind, from, to int) bool {
-	inner := run{t: r.t, lo: from, hi: to}
+	inner := run{t: r.t, lo: from, hi: to, from: -1}
 	return inner.at(k.not, from) == 0 && (k.only == nil || inner.at(k.only, from) > 0)
 }
