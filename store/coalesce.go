@@ -34,14 +34,17 @@ func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
 		with waiting as (
 		  select id, priority, scheduled_at, `+t.Weight+` as weight
 		    from oxbow.river_job
-		   where state = 'available' and queue = $1 and kind = $2 and scheduled_at <= now() and attempt = 0 and not metadata ? $5
+		   where state = 'available' and queue = $1 and kind = $2 and scheduled_at <= now()
+		     and attempt = 0 and not metadata ? $5
 		   order by priority, scheduled_at, id limit $3 for update skip locked
 		), fitting as (
-		  select id from (select id, sum(weight) over (order by priority, scheduled_at, id) as total from waiting) w where total <= $3
+		  select id
+		    from (select id, sum(weight) over (order by priority, scheduled_at, id) as total from waiting) w
+		   where total <= $3
 		)
 		update oxbow.river_job j
-		   set state = 'running', attempt = j.attempt + 1, attempted_at = now(),
-		       attempted_by = array_append(j.attempted_by[greatest(cardinality(j.attempted_by) - 98, 1):], $4) -- River keeps 100
+		   set state = 'running', attempt = j.attempt + 1, attempted_at = now(), -- River keeps 100 of attempted_by
+		       attempted_by = array_append(j.attempted_by[greatest(cardinality(j.attempted_by) - 98, 1):], $4)
 		  from fitting f where j.id = f.id
 		returning j.id, j.args, j.metadata, j.attempt, j.max_attempts, j.created_at, j.scheduled_at`,
 		t.Queue, t.Kind, t.Room, t.By, t.Alone)
@@ -52,7 +55,9 @@ func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
 func CompleteJobs(ctx context.Context, db DB, ids []int64) ([]int64, error) {
 	return list[int64](ctx, db, "complete jobs", `
 		with mine as materialized (
-		  select id from oxbow.river_job where id = any($1) and state = 'running' order by args ->> 'user_id' collate "C", id for update
+		  select id from oxbow.river_job
+		   where id = any($1) and state = 'running'
+		   order by args ->> 'user_id' collate "C", id for update
 		)
 		update oxbow.river_job j set state = 'completed', finalized_at = clock_timestamp() from mine m where j.id = m.id
 		returning j.id`, ids)
@@ -81,7 +86,8 @@ func PutBackJobs(ctx context.Context, db DB, ids []int64, pause time.Duration, k
 	_, err := run(ctx, db, "put jobs back", `
 		update oxbow.river_job
 		   set state = (case when metadata ? 'cancel_attempted_at' then 'cancelled'
-		                     when $2::interval < interval '5 seconds' then 'available' else 'scheduled' end)::oxbow.river_job_state,
+		                     when $2::interval < interval '5 seconds' then 'available'
+		                     else 'scheduled' end)::oxbow.river_job_state,
 		       finalized_at = case when metadata ? 'cancel_attempted_at' then now() end,
 		       attempt = attempt - 1, scheduled_at = case when $2 > interval '0' then now() + $2 else scheduled_at end,
 		       metadata = case when $3 <> '' then metadata || jsonb_build_object($3::text, true) else metadata end

@@ -34,7 +34,8 @@ func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (
 		       s.ended_at is not null or w.later = 0 or (
 		         select count(*) from (select from oxbow.messages m where m.user_id = $1 and m.session_id = $2
 		           and m.extracted_at is null and m.extract_failures = 0 limit 1000) m)
-		       >= coalesce((select (value ->> 'messages')::integer from oxbow.settings where key = 'conversations'), 20) as due
+		       >= coalesce((select (value ->> 'messages')::integer from oxbow.settings
+		                    where key = 'conversations'), 20) as due
 		  from oxbow.waiting_extractions($1, $2, $3) w
 		  left join oxbow.extractions x on x.user_id = $1
 		  left join oxbow.sessions s on s.user_id = $1 and s.id = $2`, userID, id, present)
@@ -55,8 +56,8 @@ func SessionMessages(ctx context.Context, db DB, s Session, p reasoner.Person, f
 		   order by m.extract_failures, m.seq, m.id limit $3
 		), earlier as (
 		  select m.id from oxbow.messages m
-		   where m.user_id = $1 and m.session_id = $2 and m.seq < (select min(seq) from fresh) and m.extracted_at is not null
-		     and m.sensitivity < 3
+		   where m.user_id = $1 and m.session_id = $2 and m.seq < (select min(seq) from fresh)
+		     and m.extracted_at is not null and m.sensitivity < 3
 		   order by m.seq desc, m.id desc limit $4
 		)
 		select m.id, m.role, m.speaker, left(m.content, 6000) as content, m.created_at as time,
@@ -80,8 +81,8 @@ func SessionIsWorked(ctx context.Context, db DB, userID, session string, present
 // MessagesLeft reports whether a session has waiting messages without a job. If failed is true, it
 // considers the messages on which extraction failed instead.
 func MessagesLeft(ctx context.Context, db DB, userID, session string, failed bool, present int64) (bool, error) {
-	return one[bool](ctx, db, "look for waiting messages", `select oxbow.messages_left($1, $2, $3, $4)`, userID, session,
-		failed, present)
+	return one[bool](ctx, db, "look for waiting messages",
+		`select oxbow.messages_left($1, $2, $3, $4)`, userID, session, failed, present)
 }
 
 // EndSession ends a conversation and reports whether it was open.
@@ -222,7 +223,8 @@ type KnownFact struct {
 func FactsAsOf(ctx context.Context, db DB, userID string, valid, believed time.Time) ([]KnownFact, error) {
 	return Collect[KnownFact](ctx, db, `
 		select id, content, category, valid_at, invalid_at
-		  from oxbow.facts_as_of($1, coalesce($2, now()), coalesce($3, now()))`, userID, pointer(valid), pointer(believed))
+		  from oxbow.facts_as_of($1, coalesce($2, now()), coalesce($3, now()))`,
+		userID, pointer(valid), pointer(believed))
 }
 
 // LostSession is a conversation with waiting messages that have no job. If Failed is true,
@@ -255,7 +257,8 @@ func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]Lo
 	seen, err := list[session](ctx, tx, "look for lost messages", `
 		with recursive page as (
 		  (select m.user_id, m.session_id, 1 as n from oxbow.messages m
-		    where m.extracted_at is null and (m.user_id, m.session_id) > ($1, $2) order by m.user_id, m.session_id limit 1)
+		    where m.extracted_at is null and (m.user_id, m.session_id) > ($1, $2)
+		    order by m.user_id, m.session_id limit 1)
 		  union all
 		  select s.user_id, s.session_id, p.n + 1
 		    from page p cross join lateral (
@@ -270,10 +273,11 @@ func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]Lo
 		                  and m.created_at < $3
 		                  and (m.extract_failures > 0) = failed)
 		       and not exists (select from oxbow.river_job j
-		                        where j.kind = 'extract' and j.state in ('available', 'scheduled', 'retryable', 'running',
-		                          'pending')
+		                        where j.kind = 'extract'
+		                          and j.state in ('available', 'scheduled', 'retryable', 'running', 'pending')
 		                          and (j.args ? 'retry') = failed
-		                          and j.args ->> 'user_id' = p.user_id and j.args ->> 'session_id' = p.session_id) as lost
+		                          and j.args ->> 'user_id' = p.user_id
+		                          and j.args ->> 'session_id' = p.session_id) as lost
 		  from page p cross join (values (false), (true)) f(failed) order by p.n, failed`,
 		from.UserID, from.SessionID, before, limit)
 	if err != nil {

@@ -67,7 +67,8 @@ func Embeddables(ctx context.Context, db DB, memories []MemoryRef, model string)
 		Content, Speaker string
 	}
 	rows, err := list[row](ctx, db, "load the memories to embed",
-		`select user_id, id, content, speaker, has_terms, has_vector from oxbow.embeddables($1, $2, $3)`, users, ids, model)
+		`select user_id, id, content, speaker, has_terms, has_vector from oxbow.embeddables($1, $2, $3)`,
+		users, ids, model)
 	found := make([]Embeddable, len(rows))
 	for i, r := range rows {
 		found[i] = r.Embeddable
@@ -142,7 +143,8 @@ func IsDataError(err error) bool {
 // are not sent again.
 func RefuseVectors(ctx context.Context, db DB, model string, memories []MemoryRef, reason string) error {
 	users, ids := columns(memories)
-	_, err := run(ctx, db, "record refused texts", `select oxbow.refuse_vectors($1, $2, $3, $4)`, users, model, ids, reason)
+	_, err := run(ctx, db, "record refused texts",
+		`select oxbow.refuse_vectors($1, $2, $3, $4)`, users, model, ids, reason)
 	return err
 }
 

@@ -148,8 +148,8 @@ func entities(ctx context.Context, db DB, userID, name string) ([]Entity, error)
 func edges(ctx context.Context, db DB, userID string, of uuid.UUID) ([]Edge, error) {
 	return Collect[Edge](ctx, db, `
 		select json_build_object('id', from_id, 'name', from_name, 'kind', from_kind) as "from", relation,
-		       json_build_object('id', to_id, 'name', to_name, 'kind', to_kind) as "to", valid_at, invalid_at, created_at,
-		       expired_at, memory_type, memory_id, holds
+		       json_build_object('id', to_id, 'name', to_name, 'kind', to_kind) as "to",
+		       valid_at, invalid_at, created_at, expired_at, memory_type, memory_id, holds
 		  from oxbow.entity_edges_of($1, $2)`, userID, pointer(of))
 }
 

@@ -37,8 +37,9 @@ func MessagesFromMemories(
 ) (sessions []Session, messages int64, err error) {
 	_, err = tx.Exec(ctx, `
 		insert into oxbow.messages (user_id, session_id, seq, role, speaker, content, created_at, metadata)
-		select user_id, coalesce(session_id, 'none'), seq, case when metadata ->> 'role' in ('assistant', 'system', 'tool')
-		  then metadata ->> 'role' else 'user' end,
+		select user_id, coalesce(session_id, 'none'), seq,
+		       case when metadata ->> 'role' in ('assistant', 'system', 'tool') then metadata ->> 'role'
+		            else 'user' end,
 		       speaker, content, coalesce(valid_at, created_at), jsonb_build_object('external_id', external_id)
 		  from oxbow.memories where user_id = any($1) order by seq, id`, users)
 	for _, sql := range []string{

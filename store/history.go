@@ -150,7 +150,8 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 // Versions returns all versions of a memory, including the memory itself, ordered by the time they
 // became true. It is empty if the memory does not exist.
 func Versions(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Memory, error) {
-	ids, err := Collect[string](ctx, db, `select memory_id::text from oxbow.versions(user_id => $1, id => $2)`, userID, id)
+	ids, err := Collect[string](ctx, db,
+		`select memory_id::text from oxbow.versions(user_id => $1, id => $2)`, userID, id)
 	if err != nil {
 		return nil, err
 	}

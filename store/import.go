@@ -62,7 +62,8 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 	of := strings.Join(copyColumns[:len(copyColumns)-2], ", ")
 	of = strings.Replace(of, "memory_type", "memory_type::text", 1) // the domain memory_type rejects the nulls of records
 	_, err = tx.Exec(ctx, `create temporary table oxbow_import on commit drop as
-		select 0::bigint as n, `+of+`, ''::text as record_table, null::jsonb as record from oxbow.memories with no data`)
+		select 0::bigint as n, `+of+`, ''::text as record_table, null::jsonb as record
+		  from oxbow.memories with no data`)
 	if err != nil {
 		return ImportReport{}, Explain(err)
 	}
@@ -125,7 +126,8 @@ func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 		}
 	}
 	tag, err := tx.Exec(ctx, fmt.Sprintf(
-		`insert into oxbow.memories (%s) select %s from oxbow_import where record is null order by n on conflict do nothing`,
+		`insert into oxbow.memories (%s) select %s from oxbow_import
+		 where record is null order by n on conflict do nothing`,
 		strings.Join(columns, ", "), strings.Join(values, ", ")))
 	return tag.RowsAffected(), Explain(err)
 }

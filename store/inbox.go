@@ -62,7 +62,8 @@ func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []traits.U
 		}
 		n, err := run(ctx, db, "remove memories from the inbox", `
 			delete from oxbow.reflection_inbox
-			 where user_id = $1::text and memory_type = $2::text and memory_id = any($3::uuid[])`, userID, memoryType, ids)
+			 where user_id = $1::text and memory_type = $2::text and memory_id = any($3::uuid[])`,
+			userID, memoryType, ids)
 		if err != nil {
 			return 0, err
 		}

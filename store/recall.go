@@ -77,10 +77,11 @@ type ChannelScore struct {
 // Recall calls oxbow.recall. It also returns the embedding model of the database.
 func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingModel, error) {
 	return collectWithModel[Result](ctx, db, `
-		select id, memory_type as type, content, score, valid_at, invalid_at, created_at, expired_at, session_id, seq, speaker,
-		       agent_id, external_id, category, importance, metadata, explain
-		from oxbow.recall(user_id => $1, query => $2, embedding => $3, types => $4, max_results => coalesce($5::integer, 10),
-		       contexts => $6, agent => $7, metadata_contains => $8, valid_as_of => $9, believed_as_of => $10, now => $11)`,
+		select id, memory_type as type, content, score, valid_at, invalid_at, created_at, expired_at, session_id,
+		       seq, speaker, agent_id, external_id, category, importance, metadata, explain
+		from oxbow.recall(user_id => $1, query => $2, embedding => $3, types => $4,
+		       max_results => coalesce($5::integer, 10), contexts => $6, agent => $7, metadata_contains => $8,
+		       valid_as_of => $9, believed_as_of => $10, now => $11)`,
 		p.UserID, p.Query, halfVector(p.Embedding), p.Types, p.Limit, p.Contexts, p.Agent, p.Metadata, p.ValidAsOf,
 		p.BelievedAsOf, p.AtNow)
 }

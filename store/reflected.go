@@ -73,7 +73,8 @@ func WriteChanges(ctx context.Context, db DB, c traits.Changes) error {
 	// memories anew for every row, which takes longer than everything else.
 	const what = "write traits"
 	_, err := run(ctx, db, what, `
-		select set_config('oxbow.origin', 'reflection', true), set_config('plan_cache_mode', 'force_generic_plan', true)`)
+		select set_config('oxbow.origin', 'reflection', true),
+		       set_config('plan_cache_mode', 'force_generic_plan', true)`)
 	if err == nil {
 		err = writeTraits(ctx, db, &c)
 	}
@@ -185,8 +186,8 @@ const insertTraits = `
 	  trait_reinforcement_count, trait_contradiction_count, trait_first_observed, trait_last_reinforced,
 	  trait_window_start, trait_window_end, trait_review_due_at, trait_derived_from)
 	select $1, 'trait', r.id, r.content, r.first, 'reflection', jsonb_build_object('evidence_contexts', r.evidence_in),
-	       r.key, r.subtype, r.stage, r.confidence, r.confidence_at, r.context, r.tendencies, r.parent, r.reinforcements,
-	       r.contradictions, r.first, r.last, r.window_start, r.window_end, r.review, r.derived
+	       r.key, r.subtype, r.stage, r.confidence, r.confidence_at, r.context, r.tendencies, r.parent,
+	       r.reinforcements, r.contradictions, r.first, r.last, r.window_start, r.window_end, r.review, r.derived
 	  from json_to_recordset($2::json) r (` + traitColumns + `)`
 
 const updateTraits = `
@@ -236,8 +237,8 @@ func rewordTraits(ctx context.Context, db DB, c *traits.Changes) error {
 			continue
 		}
 		const what = "reword a trait"
-		id, err := one[uuid.UUID](ctx, db, what, `select oxbow.reword_trait($1, $2, $3, 'reflection', $4)`, c.UserID, t.ID,
-			t.Reworded, t.Reason)
+		id, err := one[uuid.UUID](ctx, db, what,
+			`select oxbow.reword_trait($1, $2, $3, 'reflection', $4)`, c.UserID, t.ID, t.Reworded, t.Reason)
 		if err == nil {
 			_, err = run(ctx, db, what, `
 				update oxbow.trait_events set details = details || jsonb_build_object('version', $3::text)
@@ -256,8 +257,8 @@ func rewordTraits(ctx context.Context, db DB, c *traits.Changes) error {
 // pattern.
 func writeClues(ctx context.Context, db DB, c *traits.Changes) error {
 	if len(c.Closed) > 0 {
-		_, err := run(ctx, db, "delete clues", `delete from oxbow.trait_clues where user_id = $1 and key = any($2)`, c.UserID,
-			c.Closed)
+		_, err := run(ctx, db, "delete clues",
+			`delete from oxbow.trait_clues where user_id = $1 and key = any($2)`, c.UserID, c.Closed)
 		if err != nil {
 			return err
 		}
@@ -304,9 +305,10 @@ func writeClues(ctx context.Context, db DB, c *traits.Changes) error {
 }
 
 // SettleUser applies decay to a user's traits that are due and returns how many dissolved.
-func SettleUser(ctx context.Context, db DB, userID string, now time.Time, cycle uuid.UUID) (dissolved int64, err error) {
-	return one[int64](ctx, db, "settle the user's traits", `select dissolved from oxbow.settle_traits($1, 0, $2, $3)`, now,
-		userID, cycle)
+func SettleUser(ctx context.Context, db DB, userID string, now time.Time,
+	cycle uuid.UUID) (dissolved int64, err error) {
+	return one[int64](ctx, db, "settle the user's traits",
+		`select dissolved from oxbow.settle_traits($1, 0, $2, $3)`, now, userID, cycle)
 }
 
 // RecordCalls records the tokens, latency and error of calls to a language model.
@@ -317,11 +319,11 @@ func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uui
 			failure = pointer(plain(Shorten(u.Err.Error(), 1000)))
 		}
 		_, err := run(ctx, db, "record the calls of the model", `
-			insert into oxbow.llm_calls (user_id, purpose, job_id, cycle_id, model, attempt, prompt_tokens, completion_tokens,
-			  started_at, latency, error)
+			insert into oxbow.llm_calls (user_id, purpose, job_id, cycle_id, model, attempt, prompt_tokens,
+			  completion_tokens, started_at, latency, error)
 			select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11
-			 where exists (select from oxbow.memories m where m.user_id = $1)
-			    or exists (select from oxbow.messages m where m.user_id = $1) -- not of a user who was erased meanwhile`,
+			 where exists (select from oxbow.memories m where m.user_id = $1) -- not of a user who was erased meanwhile
+			    or exists (select from oxbow.messages m where m.user_id = $1)`,
 			userID, u.Purpose, pointer(job), cycle, u.Model, u.Attempt, u.PromptTokens, u.CompletionTokens, u.StartedAt,
 			u.Latency, failure)
 		if err != nil {

@@ -115,7 +115,8 @@ func listTraits(ctx context.Context, db DB, what, sql string, args ...any) ([]tr
 func LiveTraits(ctx context.Context, db DB, userID string, limit int) ([]traits.Trait, error) {
 	return listTraits(ctx, db, "load the traits", `
 		   and m.trait_stage in ('trend', 'candidate', 'emerging', 'established', 'core')
-		 order by m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id limit $2`, userID, limit)
+		 order by m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id limit $2`,
+		userID, limit)
 }
 
 // TraitsByKey returns a user's traits with any of the keys, including dissolved ones.
@@ -131,7 +132,8 @@ func TraitsByWording(ctx context.Context, db DB, userID string, keys, contents [
 }
 
 const liveFirst = `
-		 order by m.trait_stage = 'dissolved', m.trait_confidence desc nulls last, m.trait_first_observed, m.trait_key, m.id`
+		 order by m.trait_stage = 'dissolved', m.trait_confidence desc nulls last, m.trait_first_observed,
+		          m.trait_key, m.id`
 
 // RejectedTraits returns at most limit traits that the person dissolved, the latest first.
 func RejectedTraits(ctx context.Context, db DB, userID string, limit int) ([]traits.Trait, error) {
@@ -212,9 +214,11 @@ func LatestClues(ctx context.Context, db DB, userID string, limit int) ([]traits
 
 func listClues(ctx context.Context, db DB, where string, args ...any) ([]traits.NotedClue, error) {
 	return list[traits.NotedClue](ctx, db, "load the clues", `
-		select c.key, c.content, c.against, c.memory_type::text as type, c.memory_id as memory, c.session_key as session,
-		       c.context, c.stated, c.observed_at, c.skipped
-		  from oxbow.trait_clues c where c.user_id = $1 and `+where+` order by c.key, c.observed_at, c.memory_id`, args...)
+		select c.key, c.content, c.against, c.memory_type::text as type, c.memory_id as memory,
+		       c.session_key as session, c.context, c.stated, c.observed_at, c.skipped
+		  from oxbow.trait_clues c
+		 where c.user_id = $1 and `+where+`
+		 order by c.key, c.observed_at, c.memory_id`, args...)
 }
 
 // Refused reports which of the texts belong to a trait that the user deleted or forgot. A text is
@@ -298,8 +302,11 @@ func SeenEvidence(ctx context.Context, db DB, userID string, claims []traits.Cla
 		Trait      uuid.UUID
 		Supporting int
 	}](ctx, db, "count the evidence", `
-		select t.id as trait, (select count(*) from (select from oxbow.trait_evidence e
-		         where e.user_id = $1 and e.trait_id = t.id and e.direction = 'supporting' limit t.most) n) as supporting
+		select t.id as trait,
+		       (select count(*) from (
+		         select from oxbow.trait_evidence e
+		          where e.user_id = $1 and e.trait_id = t.id and e.direction = 'supporting'
+		          limit t.most) n) as supporting
 		  from unnest($2::uuid[], $3::integer[]) t(id, most)`, userID, weighedIDs, limits)
 	for _, n := range numbers {
 		of(n.Trait).Supporting = n.Supporting

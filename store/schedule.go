@@ -23,8 +23,8 @@ type Schedule struct {
 // Schedules returns the rows of oxbow.job_schedules by kind.
 func Schedules(ctx context.Context, db DB) (map[string]Schedule, error) {
 	rows, err := list[Schedule](ctx, db, "read the schedules of jobs", `
-		select kind, schedule, oxbow.schedule_seconds(schedule) as every, next_run_at, last_run_at, last_seconds, last_outcome,
-		       succeeded_at
+		select kind, schedule, oxbow.schedule_seconds(schedule) as every, next_run_at, last_run_at, last_seconds,
+		       last_outcome, succeeded_at
 		  from oxbow.job_schedules`)
 	byKind := make(map[string]Schedule, len(rows))
 	for _, row := range rows {
@@ -54,7 +54,8 @@ func NoteRun(ctx context.Context, db DB, kind string, at time.Time, took time.Du
 	_, err := run(ctx, db, "record a run of "+kind, `
 		insert into oxbow.job_schedules as s (kind, last_run_at, last_seconds, last_outcome) values ($1, $2, $3, $4)
 		on conflict (kind) do update
-		  set last_run_at = excluded.last_run_at, last_seconds = excluded.last_seconds, last_outcome = excluded.last_outcome,
+		  set last_run_at = excluded.last_run_at, last_seconds = excluded.last_seconds,
+		      last_outcome = excluded.last_outcome,
 		      succeeded_at = case when excluded.last_outcome = 'completed' then now() else s.succeeded_at end`,
 		kind, at, took.Seconds(), outcome)
 	return err

@@ -29,7 +29,8 @@ func CheckSchema(ctx context.Context, db DB) error {
 	schema, err := CollectOne[struct {
 		Version    int
 		Unreleased bool
-	}](ctx, db, `select version, to_regclass('oxbow.policy_definitions') is null as unreleased from oxbow.schema_version`)
+	}](ctx, db,
+		`select version, to_regclass('oxbow.policy_definitions') is null as unreleased from oxbow.schema_version`)
 	switch {
 	case err != nil:
 		return err

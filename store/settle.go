@@ -10,7 +10,8 @@ type Settled struct{ Settled, Dissolved int64 }
 
 // SettleTraits applies decay to at most limit due traits that no other transaction has locked.
 func SettleTraits(ctx context.Context, db DB, now time.Time, limit int) (Settled, error) {
-	return one[Settled](ctx, db, "settle traits", `select settled, dissolved from oxbow.settle_traits($1, $2)`, now, limit)
+	return one[Settled](ctx, db, "settle traits",
+		`select settled, dissolved from oxbow.settle_traits($1, $2)`, now, limit)
 }
 
 // FollowPolicies recomputes the next stage transition of at most limit traits under the current

@@ -24,7 +24,8 @@ func ReadBacklog(ctx context.Context, db DB, soon time.Duration, waiting, dated 
 		       lateral (select scheduled_at <= now() + make_interval(secs => $1::double precision)
 		                       and kind <> all($2::text[]) as near) n
 		 where state in ('available', 'retryable', 'running', 'scheduled')
-		   and not (kind = any($3::text[]) and state = 'scheduled' and scheduled_at > now())`, soon.Seconds(), waiting, dated)
+		   and not (kind = any($3::text[]) and state = 'scheduled' and scheduled_at > now())`,
+		soon.Seconds(), waiting, dated)
 }
 
 // WakeJobs makes jobs of the given kinds due now that were put off because a provider was down, the

@@ -107,7 +107,8 @@ func WriteSummary(ctx context.Context, db DB, n NewSummary) error {
 		return err
 	}
 	const what = "write the summary"
-	written, err := one[bool](ctx, db, what, `select oxbow.write_summary($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+	written, err := one[bool](ctx, db, what,
+		`select oxbow.write_summary($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		n.Of.UserID, n.Of.SessionID, n.Actor, n.Of.Until, n.Until, pointer(n.Of.ID), uuid.New(), pointer(plain(n.Content)),
 		covers.Until, n.Importance, string(metadata), ids)
 	if err == nil && !written {
@@ -133,7 +134,8 @@ type Expired struct{ Expired, Promoted int64 }
 // ExpireMemories expires up to limit memories whose expiry time has passed. It promotes those that
 // use has made strong instead.
 func ExpireMemories(ctx context.Context, db DB, now time.Time, limit int) (Expired, error) {
-	return one[Expired](ctx, db, "expire memories", `select expired, promoted from oxbow.expire_memories($1, $2)`, now, limit)
+	return one[Expired](ctx, db, "expire memories",
+		`select expired, promoted from oxbow.expire_memories($1, $2)`, now, limit)
 }
 
 // Promote makes a memory that would expire permanent and reports whether it changed anything.

@@ -62,7 +62,8 @@ func EmbedQueueIsLong(ctx context.Context, db DB, limit int) (bool, error) {
 	return one[bool](ctx, db, "count embed jobs", `
 		select count(*) = $1::integer
 		  from (select id from oxbow.river_job
-		         where queue = 'embed' and state in ('available', 'retryable', 'scheduled') limit $1::integer) j`, limit)
+		         where queue = 'embed' and state in ('available', 'retryable', 'scheduled')
+		         limit $1::integer) j`, limit)
 }
 
 // Settings that store the progress of the sweep.
@@ -216,7 +217,8 @@ func nextUsers[T any](ctx context.Context, tx DB, setting string, limit int, use
 func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (int, error) {
 	const what = "erase forgotten memories"
 	old, err := list[MemoryRef](ctx, db, what, `
-		select user_id, id from oxbow.memories where forgotten_at < $1::timestamptz order by forgotten_at limit $2::integer`,
+		select user_id, id from oxbow.memories
+		 where forgotten_at < $1::timestamptz order by forgotten_at limit $2::integer`,
 		before, limit)
 	if err != nil {
 		return 0, err
@@ -254,7 +256,8 @@ func RecountTerms(ctx context.Context, db DB, limit int) (wrong int, err error) 
 	}
 	const what = "recount terms"
 	users, err := list[string](ctx, db, what, `
-		select distinct user_id from oxbow.memory_term_stats where user_id > $1::text order by user_id limit $2::integer`,
+		select distinct user_id from oxbow.memory_term_stats
+		 where user_id > $1::text order by user_id limit $2::integer`,
 		after, limit)
 	if err != nil {
 		return 0, err

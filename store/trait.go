@@ -95,18 +95,21 @@ func heldTraits(ctx context.Context, db DB, userID string, now time.Time, id uui
 		          or t.id = (select p.parent_id from oxbow.traits p where p.user_id = $2::text and p.id = $3::uuid))
 		)
 		select h.id, h.content, h.subtype, h.stored_stage, h.stored_confidence, h.confidence_at, h.context, h.contexts,
-		       h.parent_id, h.reinforcement_count, h.contradiction_count, h.supporting, h.contradicting, h.first_observed,
-		       h.last_reinforced, h.window_end, h.edited_at, h.derived_from, h.created_at, h.stage_now as stage,
-		       h.confidence_now as confidence, x.next as next_transition,
-		       case when h.stage_now <> 'dissolved' then coalesce(oxbow.trait_stage_at(h.stored_stage, h.stored_confidence,
-		         h.subtype, h.reinforcement_count, h.confidence_at, h.window_end, x.next, h.rules), h.stage_now) end as next_stage
+		       h.parent_id, h.reinforcement_count, h.contradiction_count, h.supporting, h.contradicting,
+		       h.first_observed, h.last_reinforced, h.window_end, h.edited_at, h.derived_from, h.created_at,
+		       h.stage_now as stage, h.confidence_now as confidence, x.next as next_transition,
+		       case when h.stage_now <> 'dissolved' then coalesce(
+		         oxbow.trait_stage_at(h.stored_stage, h.stored_confidence, h.subtype, h.reinforcement_count,
+		           h.confidence_at, h.window_end, x.next, h.rules),
+		         h.stage_now) end as next_stage
 		  from held h, lateral (
 		    -- what is due may not have been settled yet: then the next one after now
 		    select case when h.stage_now = 'dissolved' or s.next > h.now then s.next
-		                else oxbow.trait_next_transition(h.stage_now, h.confidence_now, h.subtype, h.reinforcement_count,
-		                       h.now, h.window_end, h.rules) end as next
-		      from (select case when h.stage_now <> 'dissolved' then oxbow.trait_next_transition(h.stored_stage,
-		              h.stored_confidence, h.subtype, h.reinforcement_count, h.confidence_at, h.window_end, h.rules) end as next) s
+		                else oxbow.trait_next_transition(h.stage_now, h.confidence_now, h.subtype,
+		                       h.reinforcement_count, h.now, h.window_end, h.rules) end as next
+		      from (select case when h.stage_now <> 'dissolved' then oxbow.trait_next_transition(
+		              h.stored_stage, h.stored_confidence, h.subtype, h.reinforcement_count, h.confidence_at,
+		              h.window_end, h.rules) end as next) s
 		    offset 0) x`,
 		pointer(now), userID, pointer(id))
 	traits := make([]TraitSummary, len(rows))
@@ -145,10 +148,11 @@ func TraitsAsOf(ctx context.Context, db DB, userID string, at time.Time) ([]Trai
 		       a.contradiction_count, m.trait_parent_id as parent_id, m.trait_derived_from as derived_from,
 		       m.trait_first_observed as first_observed, m.created_at, c.supporting, c.contradicting, c.last_reinforced,
 		       case when a.stage = 'trend' then (select e.window_end from oxbow.trait_events e
-		         where e.user_id = $1::text and e.trait_id = a.trait_id and e.event = 'created' order by e.seq desc limit 1)
+		         where e.user_id = $1::text and e.trait_id = a.trait_id and e.event = 'created'
+		         order by e.seq desc limit 1)
 		       end as window_end
-		  from oxbow.traits_as_of($1::text, $2::timestamptz) as a(id, trait_id, content, subtype, stage, confidence, context,
-		         reinforcement_count, contradiction_count)
+		  from oxbow.traits_as_of($1::text, $2::timestamptz) as a(id, trait_id, content, subtype, stage, confidence,
+		         context, reinforcement_count, contradiction_count)
 		  join oxbow.memories_trait m on m.user_id = $1::text and m.id = a.trait_id
 		 cross join lateral (
 		   select count(*) filter (where v.direction = 'supporting') as supporting,

@@ -150,8 +150,9 @@ func traitEvents(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Rec
 	return Collect[RecordedEvent](ctx, db, `
 		select e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.confidence, e.stage, e.cycle_id, e.actor, e.reason,
 		       e.details,
-		       case when e.event <> 'created' and e.last_stage <> 'trend' then oxbow.trait_confidence_at(e.last_confidence,
-		         e.made, e.reinforcements, e.last_at, e.at, r.rules) end as before
+		       case when e.event <> 'created' and e.last_stage <> 'trend'
+		            then oxbow.trait_confidence_at(e.last_confidence, e.made, e.reinforcements, e.last_at, e.at,
+		                   r.rules) end as before
 		  from (select t.*, lag(t.stage) over w as last_stage, lag(t.confidence) over w as last_confidence,
 		               first_value(t.subtype) over w as made, max(t.at) over earlier as last_at,
 		               (count(*) filter (where t.event = 'reinforced') over earlier)::integer as reinforcements

@@ -29,8 +29,8 @@ func EditTrait(ctx context.Context, db DB, userID string, id uuid.UUID, e TraitE
 		return uuid.Nil, err
 	}
 	return CollectOne[uuid.UUID](ctx, db, `
-		select oxbow.edit_trait(user_id => $1::text, id => $2::uuid, content => $3::text, confidence => $4::double precision,
-		       context => $5::text, reason => $6::text, actor => $7::text)`,
+		select oxbow.edit_trait(user_id => $1::text, id => $2::uuid, content => $3::text,
+		       confidence => $4::double precision, context => $5::text, reason => $6::text, actor => $7::text)`,
 		userID, id, pointer(e.Content), e.Confidence, pointer(e.Context), pointer(e.Reason), actorOr(e.Actor))
 }
 

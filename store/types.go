@@ -19,7 +19,8 @@ func RegisterTypes(ctx context.Context, conn *pgx.Conn) error {
 	var oid, array uint32
 	err := conn.QueryRow(ctx, `
 		select t.oid, t.typarray from pg_type t
-		  join pg_depend d on d.classid = 'pg_type'::regclass and d.objid = t.oid and d.refclassid = 'pg_extension'::regclass
+		  join pg_depend d on d.classid = 'pg_type'::regclass and d.objid = t.oid
+		   and d.refclassid = 'pg_extension'::regclass
 		  join pg_extension e on e.oid = d.refobjid
 		 where e.extname = 'vector' and t.typname = 'halfvec'`).Scan(&oid, &array)
 	if err != nil {

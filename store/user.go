@@ -35,8 +35,8 @@ func (r Receipt) Rows() (total int64) {
 // EraseMemory erases a memory and everything that refers to it. It returns a zero Receipt if the
 // memory does not exist.
 func EraseMemory(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
-	rows, err := CollectOne[int64](ctx, db, `select oxbow.erase_memory(user_id => $1, id => $2, proof => $3)`, userID, id,
-		proof)
+	rows, err := CollectOne[int64](ctx, db,
+		`select oxbow.erase_memory(user_id => $1, id => $2, proof => $3)`, userID, id, proof)
 	if err != nil || rows == 0 {
 		return Receipt{}, err
 	}

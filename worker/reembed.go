@@ -134,7 +134,8 @@ func (r *reembed) alone(ctx context.Context) (release func(), err error) {
 	var got, owner bool
 	var ownerName, user string
 	err = conn.QueryRow(ctx, `
-		select pg_try_advisory_lock(hashtextextended('oxbow.reembed', 0)), pg_has_role(c.relowner, 'USAGE'), c.relowner::regrole::text, current_user
+		select pg_try_advisory_lock(hashtextextended('oxbow.reembed', 0)), pg_has_role(c.relowner, 'USAGE'),
+		       c.relowner::regrole::text, current_user
 		  from pg_class c where c.oid = 'oxbow.memories'::regclass`).Scan(&got, &owner, &ownerName, &user)
 	switch {
 	case err != nil:

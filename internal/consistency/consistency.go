@@ -94,7 +94,8 @@ func Users(ctx context.Context, db store.DB, after string, limit int) ([]string,
 		           (select min(i.user_id) from oxbow.reflection_inbox i where i.user_id > w.user_id),
 		           (select min(l.user_id) from oxbow.memory_links l where l.user_id > w.user_id),
 		           (select min(m.user_id) from oxbow.memories m where m.user_id > w.user_id and m.sensitivity = 3),
-		           (select min(g.user_id) from oxbow.messages g where g.user_id > w.user_id and g.sensitivity = 3)), w.n + 1
+		           (select min(g.user_id) from oxbow.messages g where g.user_id > w.user_id and g.sensitivity = 3)),
+		          w.n + 1
 		    from walk w where w.user_id is not null and w.n < $2::integer
 		)
 		select user_id::text as user_id from walk where n > 0 and user_id is not null order by n`, after, limit)

@@ -41,7 +41,8 @@ func (c *checker) orphans(ctx context.Context, first, last string) error {
 }
 
 const orphansSQL = `
-	select 'trait_evidence' as found_in, v.user_id, v.trait_id as id, 'no such trait' as lacks from oxbow.trait_evidence v
+	select 'trait_evidence' as found_in, v.user_id, v.trait_id as id, 'no such trait' as lacks
+	  from oxbow.trait_evidence v
 	 where v.user_id between $1::text and $2::text
 	   and not exists (select from oxbow.memories_trait t where t.user_id = v.user_id and t.id = v.trait_id)
 	union all
@@ -55,7 +56,8 @@ const orphansSQL = `
 	 where e.user_id between $1::text and $2::text
 	   and not exists (select from oxbow.memories_trait t where t.user_id = e.user_id and t.id = e.trait_id)
 	union all
-	select 'trait_clues', c.user_id, '00000000-0000-0000-0000-000000000000', format('no %s %s', c.memory_type, c.memory_id)
+	select 'trait_clues', c.user_id, '00000000-0000-0000-0000-000000000000',
+	       format('no %s %s', c.memory_type, c.memory_id)
 	  from oxbow.trait_clues c
 	 where c.user_id between $1::text and $2::text
 	   and not exists (select from oxbow.memories m
@@ -83,7 +85,8 @@ func dropOrphans(ctx context.Context, db store.DB, userID string) error {
 			`delete from oxbow.trait_evidence v where v.user_id = $1::text
 			    and (not exists (select from oxbow.memories_trait t where t.user_id = v.user_id and t.id = v.trait_id)
 			      or not exists (select from oxbow.memories m
-			                      where m.user_id = v.user_id and m.memory_type = v.memory_type and m.id = v.memory_id))`,
+			                      where m.user_id = v.user_id and m.memory_type = v.memory_type
+			                        and m.id = v.memory_id))`,
 			`delete from oxbow.trait_events e where e.user_id = $1::text
 			    and not exists (select from oxbow.memories_trait t where t.user_id = e.user_id and t.id = e.trait_id)`,
 			`delete from oxbow.trait_clues c where c.user_id = $1::text

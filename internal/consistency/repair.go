@@ -45,7 +45,8 @@ func withoutWeighing(ctx context.Context, db store.DB, f func(pgx.Tx) error) err
 // repairTwice deletes duplicate evidence.
 const repairTwice = `
 	delete from oxbow.trait_evidence v where v.user_id = $1::text and v.trait_id = $2::uuid
-	   and v.ctid > (select min(w.ctid) from oxbow.trait_evidence w where w.user_id = v.user_id and w.trait_id = v.trait_id
+	   and v.ctid > (select min(w.ctid) from oxbow.trait_evidence w
+	                    where w.user_id = v.user_id and w.trait_id = v.trait_id
 	                    and w.direction = v.direction and w.memory_type = v.memory_type and w.memory_id = v.memory_id)`
 
 // repairSeq moves evidence that refers to no event in which it can count to the event of its
@@ -85,7 +86,8 @@ const repairParent = `
 	with level as (
 	  select t.id, array_position('{behavior,preference,core}', coalesce(e.subtype, t.trait_subtype)) as level
 	    from oxbow.memories_trait t
-	    left join oxbow.trait_events e on e.user_id = t.user_id and e.trait_id = t.id and e.seq = 1 and e.event = 'created'
+	    left join oxbow.trait_events e on e.user_id = t.user_id and e.trait_id = t.id
+	     and e.seq = 1 and e.event = 'created'
 	   where t.user_id = $1 and t.id in ($2, (select oxbow.newest_wording($1, c.trait_parent_id)
 	     from oxbow.memories_trait c where c.user_id = $1 and c.id = $2))
 	), parent as (

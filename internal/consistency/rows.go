@@ -96,7 +96,8 @@ func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error
 		       coalesce(c.subtype, p.trait_subtype) as parent_subtype
 		  from oxbow.memories_trait t
 		  left join oxbow.memories_trait p on p.user_id = t.user_id and p.id = t.trait_parent_id
-		  left join oxbow.trait_events c on c.user_id = p.user_id and c.trait_id = p.id and c.seq = 1 and c.event = 'created'
+		  left join oxbow.trait_events c on c.user_id = p.user_id and c.trait_id = p.id
+		   and c.seq = 1 and c.event = 'created'
 		 where t.user_id between $1::text and $2::text and (t.user_id, t.id) > ($3::text, $4::uuid)
 		   and ($5::uuid is null or t.id = $5)
 		 order by t.user_id, t.id
@@ -123,11 +124,13 @@ func readTraits(ctx context.Context, db store.DB, p page) ([]checkedTrait, error
 		    from oxbow.trait_evidence where `+within+`
 		   group by user_id, trait_id, event_seq, direction, session_key
 		), evidence as (
-		  select user_id, trait_id, event_seq, direction, sum(memories)::integer as memories, array_agg(best) as qualities
+		  select user_id, trait_id, event_seq, direction, sum(memories)::integer as memories,
+		         array_agg(best) as qualities
 		    from session group by user_id, trait_id, event_seq, direction
 		)
-		select e.user_id, e.trait_id as id, e.seq, e.event, e.at, e.factor, e.memories, e.subtype, e.confidence, e.stage,
-		       e.actor, v.memories as counted, oxbow.trait_factor(e.event, v.qualities, v.memories, e.at) as weight,
+		select e.user_id, e.trait_id as id, e.seq, e.event, e.at, e.factor, e.memories, e.subtype, e.confidence,
+		       e.stage, e.actor, v.memories as counted,
+		       oxbow.trait_factor(e.event, v.qualities, v.memories, e.at) as weight,
 		       s.subtype as after_subtype, s.stage as after_stage, s.confidence as after_confidence,
 		       s.confidence_at as after_at, s.reinforcements as after_reinforcements,
 		       s.contradictions as after_contradictions, s.window_end as after_window_end,

@@ -54,7 +54,8 @@ const secretsSQL = `
 	          and d.memory_id = s.id)
 	      union all
 	      select 'a row of memory_terms' where exists (
-	        select from oxbow.memory_terms d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	        select from oxbow.memory_terms d where d.user_id = s.user_id and d.memory_type = s.type
+	          and d.memory_id = s.id)
 	      union all
 	      select 'a row of reflection_inbox' where exists (
 	        select from oxbow.reflection_inbox d where d.user_id = s.user_id and d.memory_type = s.type
@@ -65,14 +66,16 @@ const secretsSQL = `
 	          and d.memory_id = s.id)
 	      union all
 	      select 'a row of entity_edges' where exists (
-	        select from oxbow.entity_edges d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	        select from oxbow.entity_edges d where d.user_id = s.user_id and d.memory_type = s.type
+	          and d.memory_id = s.id)
 	      union all
 	      select 'a row of trait_evidence' where exists (
 	        select from oxbow.trait_evidence d where d.user_id = s.user_id and d.memory_type = s.type
 	          and d.memory_id = s.id)
 	      union all
 	      select 'a row of trait_clues' where exists (
-	        select from oxbow.trait_clues d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)
+	        select from oxbow.trait_clues d where d.user_id = s.user_id and d.memory_type = s.type
+	          and d.memory_id = s.id)
 	      union all
 	      select 'a row of memory_history in clear text' where exists (
 	        select from oxbow.memory_history d

@@ -194,7 +194,8 @@ func lastError(ctx context.Context, tx pgx.Tx, kind, state string) (string, erro
 	text, err := store.CollectOne[string](ctx, tx, `
 		select coalesce((select errors[cardinality(errors)] ->> 'error' from oxbow.river_job
 		                  where state = $2::oxbow.river_job_state and kind = $1
-		                  order by coalesce(finalized_at, attempted_at) desc nulls last limit 1), 'no error is recorded')`,
+		                  order by coalesce(finalized_at, attempted_at) desc nulls last limit 1),
+		         'no error is recorded')`,
 		kind, state)
 	return store.Shorten(text, 200), err
 }

@@ -37,8 +37,8 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 		       array(select name from users u where g.app is not null
 		               and not exists (select from pg_policy p where p.polrelid = u.oid and g.app = any(p.polroles))
 		                 order by 1) as no_app_policy,
-		       array(select c.relname::text from pg_class c left join users u on u.oid = c.oid where g.worker is not null
-		               and c.relnamespace = 'oxbow'::regnamespace
+		       array(select c.relname::text from pg_class c left join users u on u.oid = c.oid
+		             where g.worker is not null and c.relnamespace = 'oxbow'::regnamespace
 		               and (u.oid is not null and not exists (select from pg_policy p
 		                      where p.polrelid = u.oid and g.worker = any(p.polroles))
 		                 or (u.oid is not null or c.relname in ('settings', 'river_job', 'river_leader', 'river_queue',

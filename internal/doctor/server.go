@@ -142,8 +142,8 @@ func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
 		select pid, usename::text as "user", application_name as application, state,
 		       extract(epoch from now() - xact_start)::float8 as age
 		  from pg_stat_activity
-		 where datname = current_database() and pid <> pg_backend_pid() and xact_start < now() - make_interval(secs => $1)
-		   and backend_type = 'client backend'
+		 where datname = current_database() and pid <> pg_backend_pid()
+		   and xact_start < now() - make_interval(secs => $1) and backend_type = 'client backend'
 		 order by xact_start limit 5`, e.want.OldTransaction.Seconds())
 	if err != nil {
 		return err
@@ -159,7 +159,8 @@ func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
 			fmt.Sprintf("Find out why it is open; select pg_terminate_backend(%d) ends it.", x.PID))
 	}
 	is, err := store.CollectOne[struct{ Hidden, Prepared, Frozen int64 }](ctx, tx, `
-		select (select count(*) from pg_stat_activity where datname = current_database() and backend_type is null) as hidden,
+		select (select count(*) from pg_stat_activity
+		         where datname = current_database() and backend_type is null) as hidden,
 		       (select count(*) from pg_prepared_xacts where database = current_database()
 		         and prepared < now() - make_interval(secs => $1)) as prepared,
 		       (select age(datfrozenxid) from pg_database where datname = current_database()) as frozen`,
@@ -191,7 +192,8 @@ func (e *examination) slots(ctx context.Context, tx pgx.Tx) error {
 		Age, WAL int64
 	}](ctx, tx, `
 		select slot_name::text as name, active, greatest(age(xmin), age(catalog_xmin))::bigint as age,
-		       case when not pg_is_in_recovery() then pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) end::bigint as wal
+		       case when not pg_is_in_recovery()
+		            then pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) end::bigint as wal
 		  from pg_replication_slots where database is null or database = current_database()`)
 	for _, s := range slots {
 		if (!s.Active && s.WAL > 1<<30) || s.Age > 1_000_000 {

@@ -129,7 +129,8 @@ func reasonerState(ctx context.Context, db store.DB) (*ReasonerState, error) {
 		       (select count(*) from oxbow.river_job
 		         where kind = any($1) and state in ('available', 'scheduled') and metadata ? 'snoozes') as waiting
 		from (select model, error from oxbow.llm_calls order by started_at desc limit 1) l
-		left join lateral (select started_at from oxbow.llm_calls where error is null order by started_at desc limit 1) w
+		left join lateral (select started_at from oxbow.llm_calls
+		                   where error is null order by started_at desc limit 1) w
 		  on true
 		cross join lateral (
 		  select min(started_at) as since, count(*) as failures
@@ -170,7 +171,8 @@ func countType(ctx context.Context, db store.DB, memoryType store.MemoryType, ex
 		     (select count(*) filter (where forgotten_at is null and expired_at is not null) as superseded,
 		             count(*) filter (where forgotten_at is not null) as forgotten
 		        from (select forgotten_at, expired_at from %[1]s
-		               where expired_at is not null or forgotten_at is not null or invalid_at is not null limit %[2]d) e) e,
+		               where expired_at is not null or forgotten_at is not null or invalid_at is not null
+		               limit %[2]d) e) e,
 		     (select coalesce(sum((length(j.args ->> 'ids') + 1) / 37), 0) as queued
 		        from (select args from oxbow.river_job
 		               where kind = 'embed' and state in ('available', 'pending', 'retryable', 'running', 'scheduled')

@@ -109,7 +109,9 @@ func (p *Pulse) readPeople(ctx context.Context, db store.DB) (err error) {
 		         where datname = current_database() and application_name like 'oxbow worker%'),
 		       coalesce((select max(case when s.n_distinct >= 0 then s.n_distinct
 		         else -s.n_distinct * c.reltuples end)::bigint
-		                   from pg_stats s join pg_class c on c.oid = format('%I.%I', s.schemaname, s.tablename)::regclass
-		                  where s.schemaname = 'oxbow' and s.tablename like 'memories\_%' and s.attname = 'user_id'), -1)`).
+		                   from pg_stats s
+		                   join pg_class c on c.oid = format('%I.%I', s.schemaname, s.tablename)::regclass
+		                  where s.schemaname = 'oxbow' and s.tablename like 'memories\_%'
+		                    and s.attname = 'user_id'), -1)`).
 		Scan(&p.At, &p.Workers, &p.Users)
 }
