@@ -43,8 +43,8 @@ type NewMemory struct {
 	InvalidAt time.Time
 	// SessionID identifies the conversation, at most 1024 bytes.
 	SessionID string
-	// Seq is the position among the user's memories. Default: after all stored memories, in the
-	// order of RememberMany.
+	// Seq is the position among the user's memories, negative or not. Default: after all stored
+	// memories, in the order of RememberMany.
 	Seq *int64
 	// Speaker is the name of the person who said it. Searches match it along with the content.
 	Speaker string

@@ -24,14 +24,19 @@ func forgetCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := u.client.Forget(ctx, u.id, id, reason); err != nil {
-				return err
+			said := "Already forgotten"
+			m, _ := u.client.Get(ctx, u.id, id) // Forget reports an unknown memory
+			if m.ForgottenAt.IsZero() {
+				said = "Forgotten"
+				if err := u.client.Forget(ctx, u.id, id, reason); err != nil {
+					return err
+				}
+				m, err = u.client.Get(ctx, u.id, id)
+				if err != nil && !errors.Is(err, oxbow.ErrSealed) { // forgetting does not require reading the text
+					return err
+				}
 			}
-			m, err := u.client.Get(ctx, u.id, id)
-			if err != nil && !errors.Is(err, oxbow.ErrSealed) { // forgetting does not require reading the text
-				return err
-			}
-			u.printf("Forgotten. \"oxbow restore\" can restore it until %s.\n",
+			u.printf("%s. \"oxbow restore\" can restore it until %s.\n", said,
 				format(m.ForgottenAt.Add(restorable), time.DateOnly, time.UTC))
 			return nil
 		}),

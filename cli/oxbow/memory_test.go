@@ -18,6 +18,8 @@ func TestForgetRestoreErase(t *testing.T) {
 
 	require.Regexp(t, `^Forgotten\. "oxbow restore" can restore it until \d{4}-\d\d-\d\d`,
 		d.ok("forget", "ada", boat, "--reason", "sold"))
+	require.Regexp(t, `^Already forgotten\. "oxbow restore" can restore it until \d{4}-\d\d-\d\d`,
+		d.ok("forget", "ada", boat))
 	require.Equal(t, []string{"The boat leaks."}, contents(d.recall("ada", "boat")))
 	shown := d.ok("show", boat)
 	require.Contains(t, shown, "forgotten on ")

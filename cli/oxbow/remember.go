@@ -34,7 +34,7 @@ input: other users of the machine can see a command line, and the shell records 
 	at := momentFlag(f, "at", "when it became true or happened (default: now)")
 	until := momentFlag(f, "until", "when it stopped or stops being true")
 	f.StringVar(&m.SessionID, "session", "", "conversation that it belongs to")
-	f.Int64Var(&seq, "seq", 0, "position among the user's memories (default: the last)")
+	f.Int64Var(&seq, "seq", 0, "position among the user's memories, any integer (default: the last)")
 	f.StringVar(&m.Speaker, "speaker", "", "person who said it")
 	f.StringVar(&m.AgentID, "agent", "", "the application's agent that it belongs to")
 	f.StringVar(&m.ExternalID, "external-id", "", "the application's id for it, unique per user and type")

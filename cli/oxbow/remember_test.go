@@ -24,8 +24,8 @@ func TestRememberAndRecall(t *testing.T) {
 	require.Equal(t, walnuts, d.ok("remember", "ada", "Ada is allergic to walnuts.", "--external-id", "allergy"),
 		"stored once")
 	d.ok("remember", "ada", "Ada rowed to the island.", "--type", "episodic", "--at", "2025-03-01 08:30", "--session",
-		"s1",
-		"--speaker", "Ada", "--agent", "coach")
+		"s1", "--seq", "-4", "--speaker", "Ada", "--agent", "coach")
+	require.Equal(t, -4, d.number(`select seq from oxbow.memories where session_id = 's1'`))
 	d.ok("remember", "林", "林下周去京都看樱花。", "--type", "episodic")
 	piped := d.input("第一行\n第二行：船叫白鹭。\n", "remember", "林", "-")
 	require.Zero(t, piped.code, piped.err)
