@@ -74,7 +74,8 @@ func (r *Reflection) load(ctx context.Context, db store.DB, s *reflection.Snapsh
 	for i := range s.Memories {
 		s.Memories[i].Context = reflection.KnownContext(s.Memories[i].Context)
 	}
-	keys := r.Reasoner.Keys(s.Memories)
+	var keys []string
+	keys, s.Found = r.Reasoner.Keys(s.Memories)
 	if keys == nil {
 		s.Clues, err = store.LatestClues(ctx, db, s.User, latestClues)
 	} else {

@@ -33,13 +33,13 @@ func topic(m reasoner.Memory) (key string, against bool) {
 	return key, against
 }
 
-func (*scripted) Keys(memories []reasoner.Memory) []string {
-	keys := []string{}
+func (*scripted) Keys(memories []reasoner.Memory) (keys []string, found any) {
+	keys = []string{}
 	for _, m := range memories {
 		key, _ := topic(m)
 		keys = append(keys, key)
 	}
-	return keys
+	return keys, nil
 }
 
 func (s *scripted) Reflect(ctx context.Context, b reasoner.Batch) (p reasoner.Proposals, err error) {

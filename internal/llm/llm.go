@@ -43,7 +43,7 @@ func Open(cfg Config) (*Reasoner, error) {
 func (r *Reasoner) Name() string { return r.cfg.Provider + "/" + r.cfg.Model }
 
 // Keys returns nil: the clues and traits that a model will use are unknown before it is asked.
-func (r *Reasoner) Keys([]reasoner.Memory) []string { return nil }
+func (r *Reasoner) Keys([]reasoner.Memory) (keys []string, found any) { return nil, nil }
 
 // Reflect asks what follows from a batch. It does not ask if the batch has no memories.
 func (r *Reasoner) Reflect(ctx context.Context, batch reasoner.Batch) (proposals reasoner.Proposals, err error) {

@@ -130,7 +130,8 @@ func TestReflect(t *testing.T) {
 		CompletionTokens: llmtest.CompletionTokens, StartedAt: call.StartedAt, Latency: call.Latency}, call)
 	require.Positive(t, call.Latency)
 	require.WithinDuration(t, time.Now(), call.StartedAt, time.Minute)
-	require.Nil(t, b.Keys(m))
+	keys, _ := b.Keys(m)
+	require.Nil(t, keys)
 	require.Equal(t, "openai/gpt-5-mini", b.Name())
 }
 

@@ -22,8 +22,9 @@ type Reasoner interface {
 	// Name identifies the reasoner in the records, such as "rules-v1" or "openai/gpt-5-mini".
 	Name() string
 	// Keys returns the keys of the patterns in memories, whose clues and traits the caller looks up
-	// before it calls Reflect. A reasoner that cannot know them returns nil and gets the latest.
-	Keys(memories []Memory) []string
+	// before it calls Reflect, and its findings, which the batch passes to Reflect. A reasoner that cannot know the keys
+	// returns nil and gets the latest.
+	Keys(memories []Memory) (keys []string, found any)
 	// Reflect proposes what follows from a batch of memories.
 	Reflect(ctx context.Context, batch Batch) (Proposals, error)
 	// Review decides about a trait that evidence contradicts.
@@ -85,6 +86,7 @@ type Batch struct {
 	ZoneKnown bool
 	Language  string   // BCP 47 of the user; empty: unknown
 	Memories  []Memory // the earliest first
+	Found     any      // the findings of Keys in Memories; nil: Reflect reads Memories
 	// live ones, the surest first; of the dissolved ones those that a key names, and those that the
 	// user dissolved (Edited)
 	Traits  []Trait

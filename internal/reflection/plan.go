@@ -31,6 +31,7 @@ type Snapshot struct {
 
 	Batch    []traits.Unreflected
 	Memories []reasoner.Memory  // memories of Batch that the reasoner may see
+	Found    any                // the findings of the reasoner in Memories
 	Clues    []traits.NotedClue // ordered by key
 	Traits   []traits.Trait
 	Held     traits.Counts

@@ -38,7 +38,7 @@ func BenchmarkBatch(b *testing.B) {
 	r := New()
 	memories := written(200)
 	batch := reasoner.Batch{Now: memories[199].Time, Memories: memories}
-	for _, key := range r.Keys(memories) {
+	for _, key := range keysOf(memories) {
 		clue := reasoner.Clue{Key: key}
 		for i := range 24 {
 			clue.Seen = append(clue.Seen, reasoner.Sighting{Memory: uuid.New(), Time: memories[0].Time.AddDate(0, 0, i-30), Session: fmt.Sprint(i)})
@@ -50,7 +50,7 @@ func BenchmarkBatch(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		r.Keys(memories)
+		_, batch.Found = r.Keys(memories)
 		if _, err := r.Reflect(context.Background(), batch); err != nil {
 			b.Fatal(err)
 		}

@@ -52,7 +52,8 @@ func (l *life) reflect(memories []reasoner.Memory) {
 
 func (l *life) batch(memories []reasoner.Memory) {
 	b := reasoner.Batch{Now: l.now, ZoneKnown: l.zone, Memories: memories}
-	keys := l.r.Keys(memories)
+	var keys []string
+	keys, b.Found = l.r.Keys(memories)
 	for _, k := range keys {
 		if c := l.clues[k]; c != nil {
 			shown := *c
@@ -257,4 +258,10 @@ func days(texts ...string) []reasoner.Memory {
 		all[i] = reasoner.Memory{ID: uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, i, text)), Type: "episodic", Content: text, Time: at, Session: at.Format(time.DateOnly)}
 	}
 	return all
+}
+
+// keysOf returns the keys of the patterns in memories.
+func keysOf(memories []reasoner.Memory) []string {
+	keys, _ := New().Keys(memories)
+	return keys
 }

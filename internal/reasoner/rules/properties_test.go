@@ -23,13 +23,13 @@ func TestSameInputSameAnswer(t *testing.T) {
 	batch := reasoner.Batch{Now: later, Memories: memories}
 	first, err := New().Reflect(context.Background(), batch)
 	require.NoError(t, err)
-	keys := New().Keys(memories)
+	keys := keysOf(memories)
 	require.NotEmpty(t, first.Patterns)
 	for range 20 {
 		again, err := New().Reflect(context.Background(), batch)
 		require.NoError(t, err)
 		require.Equal(t, first, again)
-		require.Equal(t, keys, New().Keys(memories))
+		require.Equal(t, keys, keysOf(memories))
 	}
 	for _, p := range first.Patterns {
 		require.Contains(t, keys, p.Key, "whatever is proposed was looked up")
@@ -45,7 +45,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		memories[i].Time = memories[i-i%8].Time
 	}
 	batch := reasoner.Batch{Now: later, Memories: memories}
-	for _, k := range New().Keys(memories) {
+	for _, k := range keysOf(memories) {
 		batch.Clues = append(batch.Clues, reasoner.Clue{Key: k, Seen: []reasoner.Sighting{{Memory: uuid.New(), Time: later.AddDate(-1, 0, 0), Session: "s"}}})
 	}
 	summary := func(p reasoner.Proposals) []string {
@@ -155,7 +155,7 @@ func FuzzReflect(f *testing.F) {
 		for i := range memories {
 			memories[i].Speaker = speaker
 		}
-		keys := r.Keys(memories)
+		keys := keysOf(memories)
 		batch := reasoner.Batch{Now: later, Memories: memories, Traits: []reasoner.Trait{{ID: uuid.New(), Content: content, Subtype: lifecycle.Behavior, Stage: lifecycle.Emerging}}}
 		p, err := r.Reflect(context.Background(), batch)
 		require.NoError(t, err)
@@ -173,6 +173,6 @@ func FuzzReflect(f *testing.F) {
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{strings.Repeat("我", 100_000), strings.Repeat("我不喜欢红烧", 20_000), strings.Repeat("I'm not a very ", 20_000), strings.Repeat("和王", 50_000), strings.Repeat("【：", 50_000), strings.Repeat("[image", 20_000)} {
-		New().Keys(days(text))
+		keysOf(days(text))
 	}
 }

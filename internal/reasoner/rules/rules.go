@@ -45,9 +45,8 @@ type sign struct {
 	surfaces map[string]int
 }
 
-// signs returns the patterns of a batch in the order in which they first show; those of hours come last, and only if the
-// user's time zone is known.
-func signs(memories []reasoner.Memory, zoneKnown bool) (all []*sign) {
+// signs returns the patterns of a batch in the order in which they first show; those of hours come last.
+func signs(memories []reasoner.Memory) (all []*sign) {
 	byKey := map[string]*sign{}
 	heard := listen(memories)
 	note := func(i int, n finding) {
@@ -77,9 +76,7 @@ func signs(memories []reasoner.Memory, zoneKnown bool) (all []*sign) {
 			note(i, n)
 		}
 	}
-	if zoneKnown {
-		hoursOf(memories, heard, note)
-	}
+	hoursOf(memories, heard, note)
 	return all
 }
 
@@ -92,14 +89,14 @@ func keyOf(n finding, name string) string {
 	return key
 }
 
-// Keys returns the keys of the patterns in memories, in the order in which they first show.
-func (*Reasoner) Keys(memories []reasoner.Memory) []string {
-	all := signs(memories, true)
-	keys := make([]string, len(all))
+// Keys returns the keys of the patterns in memories, in the order in which they first show, and the patterns.
+func (*Reasoner) Keys(memories []reasoner.Memory) (keys []string, found any) {
+	all := signs(memories)
+	keys = make([]string, len(all))
 	for i, s := range all {
 		keys[i] = s.key
 	}
-	return keys
+	return keys, all
 }
 
 // Reflect proposes patterns, reinforcements, contradictions and clusters. The only error is that of ctx.
@@ -117,7 +114,14 @@ func (*Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Propos
 	var fresh []*candidate
 	// of a person: on which they did something, ever and in this batch
 	days, hereDays := map[string]int{}, map[string]int{}
-	for _, s := range signs(b.Memories, b.ZoneKnown) {
+	found, ok := b.Found.([]*sign)
+	if !ok {
+		found = signs(b.Memories)
+	}
+	for _, s := range found {
+		if s.kind == hours && !b.ZoneKnown {
+			break // the others are before these
+		}
 		if s.kind == hours && s.finding.id == anyHour {
 			known := newTally(hours, clues[s.key].Against, clues[s.key].SkippedAgainst)
 			more := known.unseen(s)

@@ -352,19 +352,19 @@ func TestNotOfTheUser(t *testing.T) {
 		for i := range spoken {
 			spoken[i].Speaker = speaker
 		}
-		require.Empty(t, New().Keys(spoken), speaker)
+		require.Empty(t, keysOf(spoken), speaker)
 	}
 	for i := range spoken {
 		spoken[i].Speaker = "user"
 	}
-	require.NotEmpty(t, New().Keys(spoken))
+	require.NotEmpty(t, keysOf(spoken))
 
 	// With the user's own words beside them, those of named people are theirs.
 	mixed := append(days("hello"), spoken...)
 	for i := range mixed[1:] {
 		mixed[1+i].Speaker = []string{"Anna", "Bo"}[i%2]
 	}
-	require.Equal(t, []string{"time:any"}, New().Keys(mixed), "the hour of the hello")
+	require.Equal(t, []string{"time:any"}, keysOf(mixed), "the hour of the hello")
 }
 
 // A named thing is not always done or eaten, and half of a sentence may not have its meaning.
