@@ -4,6 +4,7 @@ import (
 	"embed"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 )
@@ -54,7 +55,7 @@ func stemLen(word []rune) int {
 var emptyWords = wordSet(words.List("empty.en"))
 
 // emptyCharacters are the same for Chinese: particles, pronouns, prepositions, auxiliaries.
-var emptyCharacters = runeSet(words.Runes("empty.zh"))
+var emptyCharacters = runeSet(words.List("empty.zh"))
 
 func wordSet(list []string) map[uint64]bool {
 	set := map[uint64]bool{}
@@ -64,9 +65,9 @@ func wordSet(list []string) map[uint64]bool {
 	return set
 }
 
-func runeSet(characters string) map[rune]bool {
+func runeSet(list []string) map[rune]bool {
 	set := map[rune]bool{}
-	for _, r := range characters {
+	for _, r := range strings.Join(list, "") {
 		set[r] = true
 	}
 	return set

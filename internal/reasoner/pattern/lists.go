@@ -116,9 +116,6 @@ func (l *Lists) List(name string) []string {
 // Value returns the value of a list, which stands beside its name.
 func (l *Lists) Value(name string) string { return l.get(name).value }
 
-// Runes returns the entries of a list, joined: characters.
-func (l *Lists) Runes(name string) string { return strings.Join(l.List(name), "") }
-
 // Map returns the values of a list by entry.
 func (l *Lists) Map(name string) map[string]string {
 	found := l.get(name)

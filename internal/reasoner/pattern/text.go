@@ -134,11 +134,8 @@ func (t *Text) At(list string, i int) (Match, bool) {
 
 // Len returns the number of tokens in the longest match of a list at the i-th token, or 0.
 func (t *Text) Len(list string, i int) int {
-	m, ok := t.At(list, i)
-	if !ok {
-		return 0
-	}
-	return m.End - i
+	m, _ := t.At(list, i)
+	return m.End - m.Start
 }
 
 // around is how many tokens before something a pattern about it may begin.
@@ -180,16 +177,16 @@ func (t *Text) number(i, hi int) (n, end int, ok bool) {
 		n, err := strconv.Atoi(t.Tokens[i].Lower)
 		return n, i + 1, err == nil && n < 1e9
 	}
-	tens, hasTen := 0, false
+	tens := 0
 	for ; i < hi; i++ {
 		digit, isDigit := t.g.digits[t.Tokens[i].Lower]
 		switch {
-		case !isDigit, n > 0 && (digit != 10 || hasTen), digit == 10 && hasTen:
-			return n + tens, i, true
-		case digit == 10:
-			tens, n, hasTen = 10*max(n, 1), 0, true
-		default:
+		case isDigit && digit == 10 && tens == 0:
+			tens, n = 10*max(n, 1), 0
+		case isDigit && digit < 10 && n == 0:
 			n = digit
+		default:
+			return n + tens, i, true
 		}
 	}
 	return n + tens, i, true

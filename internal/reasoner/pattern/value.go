@@ -2,17 +2,16 @@ package pattern
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
 
 // valueKind describes the values of a kind and where they end. A list that does not exist is nil.
 type valueKind struct {
-	most      int      // how long it is at most, in characters; a word counts as two
-	not, only *section // what it does not begin with, and what it does
-	skip, cut *section // what is left out before it, and off its end
-	ends      []*section
+	most      int         // how long it is at most, in characters; a word counts as two
+	not, only *section    // what it does not begin with, and what it does
+	skip, cut *section    // what is left out before it, and off its end
+	ends      [2]*section // what follows values of all kinds, and of this one
 }
 
 // valueKind returns the kind that the lists [value.NAME], [value.NAME.only] and [value.NAME.end] describe, and
@@ -39,11 +38,7 @@ func (g *Grammar) valueKind(name string) (*valueKind, error) {
 	}
 	k.not, k.only = list("value."+name), list("value."+name+".only")
 	k.skip, k.cut = list("value.skip"), list("value.cut")
-	for _, ends := range []string{"value.end", "value." + name + ".end"} {
-		if s := list(ends); s != nil {
-			k.ends = append(k.ends, s)
-		}
-	}
+	k.ends = [2]*section{list("value.end"), list("value." + name + ".end")}
 	return k, err
 }
 
@@ -55,7 +50,7 @@ func (r *run) value(e *element, rest []element, i int) (end int, ok bool) {
 		i += n
 	}
 	most, width := i, 0
-	for most < r.hi && !r.t.Tokens[most].Mark && (most == i || !r.ends(k, most)) {
+	for most < r.hi && !r.t.Tokens[most].Mark && (most == i || r.at(k.ends[0], most)+r.at(k.ends[1], most) == 0) {
 		if width += r.t.Tokens[most].width(); width > k.most {
 			if len(rest) == 0 {
 				return 0, false
@@ -66,9 +61,9 @@ func (r *run) value(e *element, rest []element, i int) (end int, ok bool) {
 	}
 	first := i + 1
 	if len(rest) == 0 {
-		first = most
+		first = max(first, most)
 	}
-	for end := first; end <= most && end > i; end++ {
+	for end := first; end <= most; end++ {
 		to := end
 		for n := r.cut(k, i, to); n > 0; n = r.cut(k, i, to) {
 			to -= n
@@ -92,10 +87,6 @@ func (r *run) at(s *section, i int) int {
 		return all[0].End - i
 	}
 	return 0
-}
-
-func (r *run) ends(k *valueKind, i int) bool {
-	return slices.ContainsFunc(k.ends, func(s *section) bool { return r.at(s, i) > 0 })
 }
 
 // cut returns the length to remove from the end of a value, which keeps at least a token.

@@ -103,13 +103,8 @@ func (r *reader) compute(m *pattern.Match) (Expression, bool) {
 	if err != nil {
 		n, _ = strconv.Atoi(m.Captures[0].Value)
 	}
-	get := func(name string) int {
-		c, _ := m.Get(name)
-		number, _ := strconv.Atoi(c.Value)
-		return number
-	}
 	_, hasWeekday := m.Get("weekday")
-	weekday := time.Weekday(get("weekday"))
+	weekday := time.Weekday(number(m, "weekday"))
 	switch operation {
 	case "day":
 		return Expression{Time: r.day(n), Precision: Day}, true
@@ -127,22 +122,29 @@ func (r *reader) compute(m *pattern.Match) (Expression, bool) {
 		return Expression{Time: r.nearest(weekday, side), Precision: Day}, true
 	case "month":
 		first := r.noon(r.said.Year(), r.said.Month()+time.Month(n), 1)
-		return r.date(first.Year(), first.Month(), get("day"))
+		return r.date(first.Year(), first.Month(), number(m, "day"))
 	case "year":
-		return r.date(r.said.Year()+n, time.Month(get("month")), get("day"))
+		return r.date(r.said.Year()+n, time.Month(number(m, "month")), number(m, "day"))
 	case "season":
-		return r.season(n, time.Month(get("month"))), true
+		return r.season(n, time.Month(number(m, "month"))), true
 	case "date":
-		return r.dated(n, get("year"), time.Month(get("month")), get("day"))
+		return r.dated(n, number(m, "year"), time.Month(number(m, "month")), number(m, "day"))
 	}
 	unit, _ := m.Get("unit")
 	switch {
 	case operation == "later" && !r.ahead():
 		return Expression{}, false
 	case operation == "half":
-		return r.half(n, unit.Value)
+		return r.shift(n, "half "+unit.Value)
 	}
-	return r.shift(n*get("n"), unit.Value), true
+	return r.shift(n*number(m, "n"), unit.Value)
+}
+
+// number returns the number that a match has under a name, or 0.
+func number(m *pattern.Match, name string) int {
+	c, _ := m.Get(name)
+	n, _ := strconv.Atoi(c.Value)
+	return n
 }
 
 // noon returns noon of a day, which may lie outside its month: the 32nd is the first of the next one.
@@ -230,38 +232,36 @@ func (r *reader) season(n int, m time.Month) Expression {
 	return Expression{Time: r.noon(y, m, 15), Precision: Month}
 }
 
-// shift moves said by so many units.
-func (r *reader) shift(n int, unit string) Expression {
-	switch unit {
-	case "minute":
-		return Expression{Time: r.said.Add(time.Duration(n) * time.Minute), Precision: Hour}
-	case "hour":
-		return Expression{Time: r.said.Add(time.Duration(n) * time.Hour), Precision: Hour}
-	case "week":
-		return Expression{Time: r.day(7 * n), Precision: Week}
-	case "fortnight":
-		return Expression{Time: r.day(14 * n), Precision: Week}
-	case "month":
-		return Expression{Time: r.months(n), Precision: Month}
-	case "year":
-		return Expression{Time: r.months(12 * n), Precision: Year}
-	case "decade":
-		return Expression{Time: r.months(120 * n), Precision: Year}
-	}
-	return Expression{Time: r.day(n), Precision: Day}
+// units are the units of time, with the precision of a time that lies some of them away.
+var units = map[string]struct {
+	months, days int
+	exact        time.Duration
+	precision    Precision
+}{
+	"minute":     {exact: time.Minute, precision: Hour},
+	"half hour":  {exact: 30 * time.Minute, precision: Hour},
+	"hour":       {exact: time.Hour, precision: Hour},
+	"day":        {days: 1, precision: Day},
+	"week":       {days: 7, precision: Week},
+	"fortnight":  {days: 14, precision: Week},
+	"half month": {days: 15, precision: Week},
+	"month":      {months: 1, precision: Month},
+	"half year":  {months: 6, precision: Month},
+	"year":       {months: 12, precision: Year},
+	"decade":     {months: 120, precision: Year},
 }
 
-// half moves said by half a unit.
-func (r *reader) half(n int, unit string) (Expression, bool) {
-	switch unit {
-	case "year":
-		return Expression{Time: r.months(6 * n), Precision: Month}, true
-	case "month":
-		return Expression{Time: r.day(15 * n), Precision: Week}, true
-	case "hour":
-		return Expression{Time: r.said.Add(time.Duration(n) * 30 * time.Minute), Precision: Hour}, true
+// shift moves said by so many units.
+func (r *reader) shift(n int, unit string) (Expression, bool) {
+	u, ok := units[unit]
+	e := Expression{Time: r.said.Add(time.Duration(n) * u.exact), Precision: u.precision}
+	switch {
+	case u.days > 0:
+		e.Time = r.day(n * u.days)
+	case u.months > 0:
+		e.Time = r.months(n * u.months)
 	}
-	return Expression{}, false
+	return e, ok
 }
 
 // months returns noon of the day n months from that of said; of the last day of that month if it is shorter.
@@ -273,12 +273,7 @@ func (r *reader) months(n int) time.Time {
 
 // hour returns the hour of a day that a match gives beside the expression [from, to).
 func (r *reader) hour(day time.Time, m *pattern.Match, from, to int) (time.Time, bool) {
-	get := func(name string) int {
-		c, _ := m.Get(name)
-		n, _ := strconv.Atoi(c.Value)
-		return n
-	}
-	hour, minute := get("hour"), get("minute")
+	hour, minute := number(m, "hour"), number(m, "minute")
 	late := m.Value == "pm" || m.Value != "am" && r.text.HasIn("time.late", from, max(to, m.End)+2)
 	switch {
 	case m.Value == "noon":
