@@ -23,8 +23,9 @@ func TestSupersede(t *testing.T) {
 		SessionID: "s", Seq: new(int64(5)),
 		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: new(0.8),
 		Metadata: map[string]any{"a": 1.0}, ExternalID: "e"})
-	second, err := b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "Ann lives in Paris.", ValidAt: moved,
-		Reason: "she moved", Actor: "ann"})
+	second, err := b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "Ann lives in Paris.",
+		ValidAt: moved,
+		Reason:  "she moved", Actor: "ann"})
 	require.NoError(t, err)
 
 	old, err := b.client.Get(ctx, "ann", first)
@@ -41,8 +42,9 @@ func TestSupersede(t *testing.T) {
 	current.ValidAt, current.CreatedAt = time.Time{}, time.Time{}
 	require.Equal(t, oxbow.Memory{UserID: "ann", Type: oxbow.TypeFact, ID: second, Content: "Ann lives in Paris.",
 		Version: 2, SessionID: "s", Seq: 5,
-		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: 0.8, Strength: 1, MentionCount: 1,
-		Metadata: map[string]any{"a": 1.0}}, current)
+		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: 0.8, Strength: 1,
+		MentionCount: 1,
+		Metadata:     map[string]any{"a": 1.0}}, current)
 
 	_, err = b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "x"})
 	require.ErrorIs(t, err, oxbow.ErrSuperseded)
@@ -56,8 +58,8 @@ func TestSupersede(t *testing.T) {
 		require.NoError(t, err)
 		var told []string
 		for _, c := range changes {
-			told = append(told, fmt.Sprintf("%s %d: %s > %s (%s, %s)", c.Event, c.Version, c.OldContent, c.NewContent, c.Actor,
-				c.Reason))
+			told = append(told, fmt.Sprintf("%s %d: %s > %s (%s, %s)", c.Event, c.Version, c.OldContent, c.NewContent,
+				c.Actor, c.Reason))
 		}
 		require.Equal(t, []string{
 			"ADD 1:  > Ann lives in Berlin. (chat, )",
@@ -241,7 +243,8 @@ func TestChangeInPlaceIsRefused(t *testing.T) {
 			require.Contains(t, pg.Hint, test.instead)
 		}
 	}
-	_, err := b.pool.Exec(t.Context(), `update oxbow.memories set content = content, strength = 2, metadata = '{"a": 1}'`)
+	_, err := b.pool.Exec(t.Context(), `update oxbow.memories
+		set content = content, strength = 2, metadata = '{"a": 1}'`)
 	require.NoError(t, err, "the same content, other columns")
 }
 

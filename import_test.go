@@ -97,7 +97,8 @@ func TestImportKeepsTheOrderOfTheFile(t *testing.T) {
 	_, err := b.client.Import(t.Context(), strings.NewReader(file.String()), oxbow.ImportOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 0, b.count(t, `
-		select count(*) from (select seq, lag(seq) over (order by substr(content, 6)::int) as before from oxbow.memories) m
+		select count(*) from (select seq, lag(seq) over (order by substr(content, 6)::int) as before
+		from oxbow.memories) m
 		where seq <= before`))
 }
 
@@ -106,7 +107,8 @@ func TestImportRefusesBadLines(t *testing.T) {
 	b := setup(t)
 	good := `{"user": "ann", "content": "good"}` + "\n"
 	tests := []struct{ name, line, message string }{
-		{"no JSON", `{"user": "ann", "content": "x"`, "must be a JSON object (unexpected end of JSON input after 30 bytes)"},
+		{"no JSON", `{"user": "ann", "content": "x"`,
+			"must be a JSON object (unexpected end of JSON input after 30 bytes)"},
 		{"no object", `["ann", "x"]`, "must be a JSON object"},
 		{"null", `null`, "must be a JSON object"},
 		{"two objects", `{"user":"ann","content":"x"} {}`,
@@ -139,16 +141,20 @@ func TestImportRefusesBadLines(t *testing.T) {
 		{"seq", `{"user": "ann", "content": "x", "seq": 1.5}`, "seq must be a whole number"},
 		{"version", `{"user": "ann", "content": "x", "version": 3000000000}`,
 			"version must be between 0 and 2147483647, got 3000000000"},
-		{"superseded_by", `{"user": "ann", "content": "x", "superseded_by": "D1"}`, `superseded_by must be a UUID, got "D1"`},
-		{"a name that nothing reads", `{"user": "ann", "content": "x", "importnce": 1}`, "importnce is not a field of a memory"},
-		{"two names for one", `{"user": "ann", "user_id": "bob", "content": "x"}`, "user_id is not a field of a memory"},
+		{"superseded_by", `{"user": "ann", "content": "x", "superseded_by": "D1"}`,
+			`superseded_by must be a UUID, got "D1"`},
+		{"a name that nothing reads", `{"user": "ann", "content": "x", "importnce": 1}`,
+			"importnce is not a field of a memory"},
+		{"two names for one", `{"user": "ann", "user_id": "bob", "content": "x"}`,
+			"user_id is not a field of a memory"},
 		{"column of a record", `{"type": "users", "user_id": "ann", "tz": "UTC"}`, "tz is not a column of users"},
 		{"record without user", `{"type": "users"}`, "user_id must have 1 to 255 bytes"},
 	}
 	var all strings.Builder
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := b.client.Import(t.Context(), strings.NewReader(good+"\n"+test.line+"\n"+good), oxbow.ImportOptions{})
+			_, err := b.client.Import(t.Context(), strings.NewReader(good+"\n"+test.line+"\n"+good),
+				oxbow.ImportOptions{})
 			bad, ok := errors.AsType[*oxbow.InvalidError](err)
 			require.True(t, ok, "%v", err)
 			require.Equal(t, 3, bad.Line, "%v", err)
@@ -227,12 +233,14 @@ func TestImportOldTraits(t *testing.T) {
 	rows, err := b.pool.Query(ctx, `
 		select distinct m.content || ': ' || concat_ws(' ', m.trait_subtype, m.trait_stage, m.trait_confidence,
 			m.trait_reinforcement_count,
-		         m.trait_contradiction_count, (m.trait_window_end - now())::text ~ '^(29|30) days', m.trait_key) || ', ' ||
+		         m.trait_contradiction_count, (m.trait_window_end - now())::text ~ '^(29|30) days', m.trait_key) || ',
+		         ' ||
 		       (select string_agg(e.event || ' by ' || e.actor, ', ' order by e.seq) from oxbow.trait_events e
 		       where e.trait_id = m.id)
 		  from oxbow.memories_trait m,
 		       lateral oxbow.replay_trait(m.user_id, m.id) r
-		 where (r.stage, r.subtype, r.confidence, r.confidence_at, r.reinforcements, r.contradictions, r.window_end) is not
+		 where (r.stage, r.subtype, r.confidence, r.confidence_at, r.reinforcements, r.contradictions,
+		 r.window_end) is not
 		 	distinct from
 		       (m.trait_stage, m.trait_subtype, m.trait_confidence, m.trait_confidence_at, m.trait_reinforcement_count,
 		       m.trait_contradiction_count, m.trait_window_end)

@@ -57,7 +57,8 @@ var calls = map[string]func(t *testing.T, c *oxbow.Client, user string, id uuid.
 	},
 	"RememberTwice": func(t *testing.T, c *oxbow.Client, user string, _ uuid.UUID) error {
 		for range 2 {
-			if _, err := c.Remember(t.Context(), oxbow.NewMemory{UserID: user, Content: "x", ExternalID: "e"}); err != nil {
+			if _, err := c.Remember(t.Context(), oxbow.NewMemory{UserID: user, Content: "x",
+				ExternalID: "e"}); err != nil {
 				return err
 			}
 		}

@@ -32,7 +32,8 @@ func TestProviderPauses(t *testing.T) {
 		var failed *UnavailableError
 		require.ErrorAs(t, call(down), &failed)
 		require.Equal(t, pause, failed.RetryAfter)
-		require.Equal(t, ProviderStatus{Failures: i + 1, Err: down.Err, RetryAt: c.at.Add(pause)}, withoutWorked(p.Status()))
+		require.Equal(t, ProviderStatus{Failures: i + 1, Err: down.Err, RetryAt: c.at.Add(pause)},
+			withoutWorked(p.Status()))
 		before := asked
 		c.at = c.at.Add(pause - time.Second)
 		require.ErrorAs(t, call(nil), new(pausedError))
@@ -94,7 +95,8 @@ func TestEmbedArgs(t *testing.T) {
 	got, err := EmbedMemories("ann", ids).memories()
 	require.NoError(t, err)
 	require.Equal(t, ids, got)
-	for _, args := range []EmbedArgs{{}, {UserID: "ann"}, {IDs: ids[0].String()}, {UserID: "ann", IDs: ids[0].String() + ","}} {
+	for _, args := range []EmbedArgs{{}, {UserID: "ann"}, {IDs: ids[0].String()},
+		{UserID: "ann", IDs: ids[0].String() + ","}} {
 		_, err := args.memories()
 		require.Error(t, err, args)
 	}

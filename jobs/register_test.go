@@ -16,10 +16,12 @@ func TestKinds(t *testing.T) {
 	page, err := os.ReadFile("../docs/jobs.md")
 	require.NoError(t, err)
 	brief := Names(func(k *Kind) bool { return k.Retention < MaxRetention })
-	require.Contains(t, strings.Join(strings.Fields(string(page)), " "), "Completed jobs are deleted after "+inWords(MaxRetention)+", those of `"+
-		strings.Join(brief, "`, `")+"` after "+inWords(busyRetention)+".")
+	require.Contains(t, strings.Join(strings.Fields(string(page)), " "),
+		"Completed jobs are deleted after "+inWords(MaxRetention)+", those of `"+
+			strings.Join(brief, "`, `")+"` after "+inWords(busyRetention)+".")
 	rows := map[string][]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| `([a-z]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| `([a-z]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(
+		string(page), -1) {
 		rows[m[1]] = m[2:]
 	}
 	for _, k := range Kinds() {

@@ -19,7 +19,8 @@ func TestSettleWorker(t *testing.T) {
 	now := traittest.Day(6, 1)
 	at := traittest.Day(1, 10)
 	for user, events := range map[string][]traittest.Event{
-		"decayed": {traittest.Created(at, 0.61)}, "weak": {traittest.Created(at, 0.06)}, "trend": {traittest.Watched(at, at.AddDate(0, 0, 30))},
+		"decayed": {traittest.Created(at, 0.61)}, "weak": {traittest.Created(at, 0.06)},
+		"trend":   {traittest.Watched(at, at.AddDate(0, 0, 30))},
 		"not due": {traittest.Created(traittest.Day(5, 31), 0.5)},
 	} {
 		traittest.Trait{UserID: user, Events: events}.Insert(t, pool)
@@ -34,11 +35,13 @@ func TestSettleWorker(t *testing.T) {
 	require.NoError(t, err)
 
 	var log bytes.Buffer
-	w := &settleWorker{Config{DB: pool, Now: func() time.Time { return now }, Logger: slog.New(slog.NewTextHandler(&log, nil))}}
+	w := &settleWorker{Config{DB: pool, Now: func() time.Time { return now },
+		Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 	require.NoError(t, w.Work(t.Context(), nil))
 	require.Contains(t, log.String(), `msg="settled traits" number=2503 dissolved=2`)
 	stages := map[string]string{}
-	rows, err := pool.Query(t.Context(), `select user_id, string_agg(distinct trait_stage, ' ') from oxbow.memories_trait group by 1`)
+	rows, err := pool.Query(t.Context(), `select user_id, string_agg(distinct trait_stage, ' ')
+		from oxbow.memories_trait group by 1`)
 	require.NoError(t, err)
 	for rows.Next() {
 		var user, stage string
@@ -46,7 +49,8 @@ func TestSettleWorker(t *testing.T) {
 		stages[user] = stage
 	}
 	require.NoError(t, rows.Err())
-	require.Equal(t, map[string]string{"decayed": "candidate", "weak": "dissolved", "trend": "dissolved", "not due": "emerging", "many": "candidate"}, stages)
+	require.Equal(t, map[string]string{"decayed": "candidate", "weak": "dissolved", "trend": "dissolved",
+		"not due": "emerging", "many": "candidate"}, stages)
 	report, err := consistency.Check(t.Context(), pool, consistency.Options{})
 	require.NoError(t, err)
 	require.EqualValues(t, 2504, report.Traits)
@@ -67,17 +71,20 @@ func TestConsistencyWorker(t *testing.T) {
 	}
 	now := traittest.Day(6, 1)
 	var log bytes.Buffer
-	w := &consistencyWorker{Config{DB: pool, Now: func() time.Time { return now }, Logger: slog.New(slog.NewTextHandler(&log, nil))}}
+	w := &consistencyWorker{Config{DB: pool, Now: func() time.Time { return now },
+		Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 	require.NoError(t, w.Work(t.Context(), nil))
 	require.Empty(t, log.String())
 
 	_, err := pool.Exec(t.Context(), `update oxbow.memories_trait set trait_confidence = 0.5`)
 	require.NoError(t, err)
 	require.NoError(t, w.Work(t.Context(), nil))
-	require.Equal(t, checkProblems, bytes.Count(log.Bytes(), []byte("level=ERROR msg=\"a trait contradicts its events or its evidence\" user=ann"))+
+	require.Equal(t, checkProblems, bytes.Count(log.Bytes(),
+		[]byte("level=ERROR msg=\"a trait contradicts its events or its evidence\" user=ann"))+
 		bytes.Count(log.Bytes(), []byte("level=ERROR msg=\"a trait contradicts its events or its evidence\" user=bob")))
 	require.Contains(t, log.String(), "kind=confidence found=0.5 expected=0.4")
-	require.Contains(t, log.String(), `msg="more traits contradict their events or their evidence: oxbow check shows all" number=30`)
+	require.Contains(t, log.String(),
+		`msg="more traits contradict their events or their evidence: oxbow check shows all" number=30`)
 	require.NotContains(t, log.String(), "gets up", "texts are never logged")
 	state, err := consistency.ReadState(t.Context(), pool)
 	require.NoError(t, err)

@@ -21,7 +21,8 @@ var importLines = []string{
 	`{"user": "ann", "memory_type": "insight", "content": "likes tea", "trait_stage": "emerging", "trait_confidence": 0.5, "trait_contexts": {"work": {}}, "sensitivity": 0}`,
 	`{"user": "ann", "content": "x", "sealed": "\\x00ff", "sealed_key": "1", "sensitivity": 3, "version": -1, "seq": 9223372036854775808}`,
 	`{"user": "ann", "user": "bob", "content": null, "importance": 1e400}`, `{"user": "\u0000", "content": "a\u0000"}`,
-	"\ufeff{}", "null", "[]", "{", "\xff", "\x1f\x8b\x08\x00", `{"user": "ann", "content": "` + strings.Repeat("x", 200) + "\x80\"}", strings.Repeat("[", 100),
+	"\ufeff{}", "null", "[]", "{", "\xff", "\x1f\x8b\x08\x00", `{"user": "ann", "content": "` +
+		strings.Repeat("x", 200) + "\x80\"}", strings.Repeat("[", 100),
 }
 
 // FuzzLines checks that every line either parses to values that the database can store, or fails
@@ -69,7 +70,8 @@ func requireStorable(t *testing.T, row []any, traits bool) {
 		case string:
 			require.True(t, utf8.ValidString(v) && !strings.Contains(v, "\x00"), "%s %q", copyColumns[i], v)
 		case []byte: // JSON, except for sealed, which is arbitrary bytes
-			require.True(t, copyColumns[i] == "sealed" || !strings.Contains(string(v), "\x00"), "%s %q", copyColumns[i], v)
+			require.True(t, copyColumns[i] == "sealed" || !strings.Contains(string(v), "\x00"), "%s %q", copyColumns[i],
+				v)
 		}
 	}
 	if value("record_table") != nil {

@@ -20,7 +20,8 @@ func TestZoneNames(t *testing.T) {
 		var known bool
 		var local time.Time
 		moment := time.Date(2025, 7, 1, 0, 0, 0, 0, time.UTC)
-		err := tx.QueryRow(t.Context(), `select oxbow.is_timezone($1), $2::timestamptz at time zone $1`, name, moment).Scan(&known, &local)
+		err := tx.QueryRow(t.Context(), `select oxbow.is_timezone($1), $2::timestamptz at time zone $1`, name,
+			moment).Scan(&known, &local)
 		require.NoError(t, err)
 		require.True(t, known, name)
 		require.Equal(t, time.Duration(offset)*time.Second, local.Sub(moment), name)

@@ -12,7 +12,8 @@ import (
 
 func TestColumnOf(t *testing.T) {
 	t.Parallel()
-	for field, column := range map[string]string{"ID": "id", "UserID": "user_id", "MessageIDs": "message_ids", "At": "at", "SealedKey": "sealed_key"} {
+	for field, column := range map[string]string{"ID": "id", "UserID": "user_id", "MessageIDs": "message_ids",
+		"At": "at", "SealedKey": "sealed_key"} {
 		require.Equal(t, column, columnOf(field))
 	}
 }
@@ -29,10 +30,12 @@ func TestCollect(t *testing.T) {
 	}
 	id := uuid.New()
 	found, err := Collect[row](t.Context(), tx, `
-		select 'ann' as user_id, $1::uuid as id, null::timestamptz as at, 1.5::float8 as every, '{"a": 1}'::jsonb as metadata
+		select 'ann' as user_id, $1::uuid as id, null::timestamptz as at,
+		1.5::float8 as every, '{"a": 1}'::jsonb as metadata
 		union all select null, null, null, null, null`, id)
 	require.NoError(t, err)
-	require.Equal(t, []row{{MemoryRef: MemoryRef{"ann", id}, Every: new(1.5), Metadata: map[string]any{"a": 1.0}}, {}}, found)
+	require.Equal(t, []row{{MemoryRef: MemoryRef{"ann", id}, Every: new(1.5), Metadata: map[string]any{"a": 1.0}}, {}},
+		found)
 
 	none, err := CollectOne[time.Time](t.Context(), tx, `select null::timestamptz`)
 	require.NoError(t, err)

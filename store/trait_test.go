@@ -23,12 +23,13 @@ func TestHeldTraitsAreTheView(t *testing.T) {
 	for _, subtype := range []lifecycle.Subtype{lifecycle.Behavior, lifecycle.Preference, lifecycle.CoreTrait} {
 		for _, age := range []int{0, 10, 100, 1000} {
 			at := now.AddDate(0, 0, -age)
-			traittest.Trait{UserID: user, Subtype: subtype, Events: []traittest.Event{traittest.Created(at.AddDate(0, 0, -20), 0.6),
-				traittest.Reinforced(at, 0.8)}}.Insert(t, tx)
+			traittest.Trait{UserID: user, Subtype: subtype, Events: []traittest.Event{traittest.Created(at.AddDate(0, 0,
+				-20), 0.6), traittest.Reinforced(at, 0.8)}}.Insert(t, tx)
 		}
 	}
 	traittest.Trait{UserID: user, Events: []traittest.Event{traittest.Watched(now, now.Add(time.Hour))}}.Insert(t, tx)
-	traittest.Trait{UserID: user, Events: []traittest.Event{traittest.Watched(now.AddDate(0, -2, 0), now.AddDate(0, -1, 0))}}.Insert(t, tx)
+	traittest.Trait{UserID: user, Events: []traittest.Event{traittest.Watched(now.AddDate(0, -2, 0),
+		now.AddDate(0, -1, 0))}}.Insert(t, tx)
 
 	held, err := HeldTraits(t.Context(), tx, user, time.Time{})
 	require.NoError(t, err)
@@ -40,7 +41,8 @@ func TestHeldTraitsAreTheView(t *testing.T) {
 		var next time.Time
 		var due bool
 		require.NoError(t, tx.QueryRow(t.Context(), `
-			select stage, coalesce(confidence, 0), next_transition_at, next_transition_at <= now() from oxbow.traits where user_id = $1 and id = $2`,
+			select stage, coalesce(confidence, 0), next_transition_at, next_transition_at <= now() from oxbow.traits
+			where user_id = $1 and id = $2`,
 			user, h.ID).Scan(&stage, &confidence, &next, &due))
 		require.Equal(t, stage, h.Stage)
 		require.InDelta(t, confidence, h.Confidence, 1e-12)
@@ -56,7 +58,8 @@ func TestHeldTraitsAreTheView(t *testing.T) {
 		require.NotEqual(t, stage, h.NextStage)
 		stages[stage]++
 	}
-	require.Equal(t, map[string]int{"core": 6, "established": 2, "emerging": 2, "candidate": 1, "dissolved": 2, "trend": 1}, stages)
+	require.Equal(t, map[string]int{"core": 6, "established": 2, "emerging": 2, "candidate": 1, "dissolved": 2,
+		"trend": 1}, stages)
 }
 
 // A stage must change within one second of the time at which decay crosses its boundary.
@@ -76,7 +79,8 @@ func TestNextTransition(t *testing.T) {
 		{0.9, at.AddDate(10, 0, 0), ""},
 	} {
 		user := fmt.Sprintf("%s, %v at %s", t.Name(), test.confidence, test.now)
-		id := traittest.Trait{UserID: user, Events: []traittest.Event{traittest.Created(at, test.confidence)}}.Insert(t, tx)
+		id := traittest.Trait{UserID: user, Events: []traittest.Event{traittest.Created(at, test.confidence)}}.Insert(t,
+			tx)
 		held, err := heldTraits(t.Context(), tx, user, test.now, id)
 		require.NoError(t, err)
 		require.Equal(t, test.next, held[0].NextStage)
@@ -119,14 +123,16 @@ func TestUserTraitsPresence(t *testing.T) {
 		`insert into oxbow.memories (user_id, content) select $1, 'memory ' || n from generate_series(1, 3) n`,
 		`insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
 		 select user_id, memory_type, id, importance, created_at from oxbow.memories where user_id = $1`,
-		`insert into oxbow.reflection_cycles (user_id, trigger_type, status, completed_at) values ($1, 'manual', 'completed', '2025-01-01')`,
+		`insert into oxbow.reflection_cycles (user_id, trigger_type, status, completed_at)
+			values ($1, 'manual', 'completed', '2025-01-01')`,
 	} {
 		_, err := tx.Exec(t.Context(), sql, user)
 		require.NoError(t, err)
 	}
 	p := presence()
 	require.True(t, p.ReflectedAt.Equal(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)), p.ReflectedAt)
-	require.Equal(t, TraitsPresence{AnyMemory: true, OptedOut: true, InInbox: 3}, TraitsPresence{p.AnyMemory, p.OptedOut, p.InInbox, time.Time{}})
+	require.Equal(t, TraitsPresence{AnyMemory: true, OptedOut: true, InInbox: 3},
+		TraitsPresence{p.AnyMemory, p.OptedOut, p.InInbox, time.Time{}})
 }
 
 // zeroed converts the database's zero time to Go's.
@@ -141,7 +147,8 @@ func TestTrendWindow(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	start := time.Now().UTC().Truncate(time.Second)
-	trend := traittest.Trait{UserID: "wanda", Events: []traittest.Event{traittest.Watched(start, start.Add(time.Hour))}}.Insert(t, tx)
+	trend := traittest.Trait{UserID: "wanda", Events: []traittest.Event{traittest.Watched(start,
+		start.Add(time.Hour))}}.Insert(t, tx)
 	behavior := traittest.Trait{UserID: "wanda", Events: []traittest.Event{traittest.Created(start, 0.4)}}.Insert(t, tx)
 
 	end, err := TrendWindow(t.Context(), tx, "wanda", trend)

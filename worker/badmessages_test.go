@@ -25,7 +25,8 @@ func TestSessionsOfTwoUsers(t *testing.T) {
 	for _, c := range l.heard {
 		require.Len(t, c.Messages, 1)
 	}
-	require.Equal(t, 1, b.count(`oxbow.memories m join oxbow.memory_sources s on s.memory_id = m.id join oxbow.messages g on g.id = s.message_id
+	require.Equal(t, 1, b.count(`oxbow.memories m join oxbow.memory_sources s on s.memory_id = m.id
+		join oxbow.messages g on g.id = s.message_id
 		where m.user_id = 'bob' and m.content = 'Bob has a dog' and g.user_id = 'bob' and s.user_id = 'bob'`))
 	require.Equal(t, 2, b.count(`oxbow.memories`))
 }
@@ -36,20 +37,24 @@ func TestMessagesOutOfOrder(t *testing.T) {
 	l := b.listen()
 	id := uuid.New()
 	insert := func(id uuid.UUID, at int, content string) {
-		b.exec(`insert into oxbow.messages (user_id, session_id, id, content, created_at, seq) values ('ann', 's1', $1, $2, timestamptz '2026-03-01 08:00Z' + $3 * interval '1 minute', $3)
+		b.exec(`insert into oxbow.messages (user_id, session_id, id, content, created_at, seq)
+			values ('ann', 's1', $1, $2, timestamptz '2026-03-01 08:00Z' + $3 * interval '1 minute', $3)
 			on conflict do nothing`, id, content, at)
 		b.work()
 	}
 	insert(uuid.New(), 10, "fact: Ann plays chess")
 	insert(id, 30, "fact: Ann has a cat")
 	insert(uuid.New(), 20, "fact: Ann rides a bicycle")
-	require.Equal(t, []string{"fact: Ann plays chess", "fact: Ann rides a bicycle"}, []string{l.heard[2].Messages[0].Content, l.heard[2].Messages[1].Content}, "with what came before it")
+	require.Equal(t, []string{"fact: Ann plays chess", "fact: Ann rides a bicycle"},
+		[]string{l.heard[2].Messages[0].Content, l.heard[2].Messages[1].Content}, `with what came before it`)
 	insert(id, 30, "fact: Ann has a cat")
 	insert(id, 40, "fact: Ann has two cats")
 	require.Len(t, l.heard, 3)
-	require.Equal(t, "Ann plays chess, Ann rides a bicycle, Ann has a cat", get[string](b, `select string_agg(content, ', ' order by seq) from oxbow.memories`))
+	require.Equal(t, "Ann plays chess, Ann rides a bicycle, Ann has a cat",
+		get[string](b, `select string_agg(content, ', ' order by seq) from oxbow.memories`))
 	require.Equal(t, 3, b.count(`oxbow.memories where mention_count = 1`))
-	_, err := b.pool.Exec(t.Context(), `insert into oxbow.messages (user_id, session_id, id, content) values ('ann', 's1', $1, 'x')`, id)
+	_, err := b.pool.Exec(t.Context(), `insert into oxbow.messages (user_id, session_id, id, content)
+		values ('ann', 's1', $1, 'x')`, id)
 	require.ErrorContains(t, err, "duplicate key")
 }
 
@@ -57,7 +62,8 @@ func TestMessagesOutOfOrder(t *testing.T) {
 func TestLongestMessages(t *testing.T) {
 	server := llmtest.New(t)
 	server.Answer(llmtest.Remember("I have a cat named Milo.", "Milo"))
-	for name, reasoner := range map[string]ReasonerConfig{"rules": {}, "model": {Provider: "openai", Model: "m", URL: server.URL(), APIKey: "k"}} {
+	for name, reasoner := range map[string]ReasonerConfig{"rules": {},
+		"model": {Provider: "openai", Model: "m", URL: server.URL(), APIKey: "k"}} {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t)
 			b.cfg.Reasoner = reasoner
@@ -97,7 +103,8 @@ func TestModelInventsThings(t *testing.T) {
 			said := r.Said()
 			var e llmtest.Extraction
 			for i := range 1000 {
-				e.Candidates = append(e.Candidates, llmtest.Fact(fmt.Sprintf("I live in Lisbon, at number %d.", i), said...))
+				e.Candidates = append(e.Candidates, llmtest.Fact(fmt.Sprintf("I live in Lisbon, at number %d.", i),
+					said...))
 			}
 			e.Candidates[0].Sources = []string{"m99", uuid.NewString()}
 			e.Used = []llmtest.Used{{Memory: others, Reply: said[0]}, {Memory: "h9", Reply: said[0]}}
@@ -106,11 +113,13 @@ func TestModelInventsThings(t *testing.T) {
 			var all llmtest.Resolutions
 			for i, c := range r.Data("conflicts") {
 				resolved++
-				all = append(all, llmtest.Resolution{Conflict: c.Ref, Operation: []string{"UPDATE", "DELETE", "NOOP", "ERASE", "UPDATE"}[i%5],
-					Target: []string{others, "h999", uuid.NewString(), c.Similar[0].Ref, own}[i%5], Reason: "because"})
+				all = append(all, llmtest.Resolution{Conflict: c.Ref,
+					Operation: []string{"UPDATE", "DELETE", "NOOP", "ERASE", "UPDATE"}[i%5],
+					Target:    []string{others, "h999", uuid.NewString(), c.Similar[0].Ref, own}[i%5], Reason: "because"})
 			}
 			for i := range 1000 {
-				all = append(all, llmtest.Resolution{Conflict: fmt.Sprint("c", 100+i), Operation: "DELETE", Target: "h1", Reason: "because"})
+				all = append(all, llmtest.Resolution{Conflict: fmt.Sprint("c", 100+i), Operation: "DELETE",
+					Target: "h1", Reason: "because"})
 			}
 			return llmtest.Say(all.JSON())
 		}
@@ -119,9 +128,12 @@ func TestModelInventsThings(t *testing.T) {
 	b.say("ann", "s2", "I live in Lisbon, at many numbers.")
 	b.work()
 	require.Positive(t, resolved)
-	require.Equal(t, 1, b.count(`oxbow.memories where user_id = 'bob' and expired_at is null and mention_count = 1 and strength = 1`))
-	require.Equal(t, 1, b.count(`oxbow.memories where id = $1::text::uuid and expired_at is null and invalid_at is null`, own), "nor by its id, which was not shown")
-	require.Equal(t, 49, b.count(`oxbow.memories where user_id = 'ann' and content like '%at number%' and expired_at is null`), "50, and one rests on nothing")
+	require.Equal(t, 1, b.count(`oxbow.memories where user_id = 'bob' and expired_at is null and mention_count = 1
+		and strength = 1`))
+	require.Equal(t, 1, b.count(`oxbow.memories where id = $1::text::uuid and expired_at is null
+		and invalid_at is null`, own), "nor by its id, which was not shown")
+	require.Equal(t, 49, b.count(`oxbow.memories where user_id = 'ann' and content like '%at number%'
+		and expired_at is null`), "50, and one rests on nothing")
 	require.Zero(t, b.count(`oxbow.memory_history where event in ('UPDATE', 'DELETE', 'NOOP', 'BOOST')`))
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
 	require.Contains(t, log.lines, "INFO dropped a proposal of the extractor")
@@ -143,7 +155,8 @@ func TestModelAnswersNonsense(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{int64(3), int64(3), 1}, []any{o.Messages.Waiting, o.Messages.Failing, o.Messages.Failures})
 	require.Contains(t, o.Messages.LastError, "does not fit the schema")
-	require.Equal(t, 2, b.count(`oxbow.river_job where kind = 'extract' and state = 'scheduled' and args ? 'retry' and scheduled_at > now()`))
+	require.Equal(t, 2, b.count(`oxbow.river_job where kind = 'extract' and state = 'scheduled' and args ? 'retry'
+		and scheduled_at > now()`))
 	require.Equal(t, 2*2, b.count(`oxbow.llm_calls where error is not null`))
 
 	server.Answer(llmtest.Remember("I live in Lisbon.", "Lisbon"))
@@ -159,11 +172,13 @@ func TestModelAnswersNonsense(t *testing.T) {
 func TestSweepFindsLostMessages(t *testing.T) {
 	b := setup(t)
 	b.listen()
-	b.exec(`insert into oxbow.messages (user_id, session_id, content, extract_failures) select 'aaa', 's' || n, 'fact: it waits ' || n, 1 from generate_series(1, 700) n`)
+	b.exec(`insert into oxbow.messages (user_id, session_id, content, extract_failures)
+		select 'aaa', 's' || n, 'fact: it waits ' || n, 1 from generate_series(1, 700) n`)
 	for _, user := range []string{"ann", "bob", "cid", "dan"} {
 		b.say(user, "s1", "fact: "+user+" plays chess")
 	}
-	b.exec(`update oxbow.river_job set state = 'retryable', attempt = 3, scheduled_at = now() + interval '6 hours', args = args || case args ->> 'user_id' when 'aaa' then '{"retry": true}' else '{}' end::jsonb`)
+	b.exec(`update oxbow.river_job set state = 'retryable', attempt = 3, scheduled_at = now() + interval '6 hours',
+		args = args || case args ->> 'user_id' when 'aaa' then '{"retry": true}' else '{}' end::jsonb`)
 	b.exec(`delete from oxbow.river_job where args ->> 'user_id' = 'ann'`)
 	b.exec(`update oxbow.river_job set state = 'discarded', finalized_at = now() where args ->> 'user_id' = 'bob'`)
 	// whose job does not retry them
@@ -179,9 +194,11 @@ func TestSweepFindsLostMessages(t *testing.T) {
 	sweep()
 	require.Zero(t, b.count(`oxbow.memories`), "they are on the second page")
 	sweep()
-	require.Equal(t, "ann plays chess, bob plays chess, cid plays chess", get[string](b, `select string_agg(content, ', ' order by content) from oxbow.memories`))
+	require.Equal(t, "ann plays chess, bob plays chess, cid plays chess",
+		get[string](b, `select string_agg(content, ', ' order by content) from oxbow.memories`))
 	require.Equal(t, 701, b.count(`oxbow.messages where extracted_at is null`))
-	require.Equal(t, 700, b.count(`oxbow.river_job where kind = 'extract' and args ->> 'user_id' = 'aaa'`), "whoever has a job gets no other")
+	require.Equal(t, 700, b.count(`oxbow.river_job where kind = 'extract' and args ->> 'user_id' = 'aaa'`),
+		"whoever has a job gets no other")
 	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'extract' and args ->> 'user_id' = 'dan'`))
 	b.exec(`delete from oxbow.river_job where args ->> 'user_id' = 'dan'`)
 	sweep()

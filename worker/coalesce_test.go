@@ -15,7 +15,8 @@ import (
 // singles stores one memory for each of n users, each with its own job.
 func (b *bundle) singles(n int) {
 	b.Helper()
-	b.exec(`insert into oxbow.memories (user_id, memory_type, content) select 'user ' || n, 'episodic', 'memory of ' || n from generate_series(1, $1::int) n`, n)
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content)
+		select 'user ' || n, 'episodic', 'memory of ' || n from generate_series(1, $1::int) n`, n)
 	require.Equal(b, n, b.count(`oxbow.river_job where kind = 'embed' and state = 'available'`))
 }
 
@@ -31,11 +32,13 @@ func TestCoalesce(t *testing.T) {
 	b.singles(100)
 	require.NoError(t, b.drain())
 	require.Len(t, server.Requests(), 2, "64 texts in a call")
-	require.Equal(t, 100, b.count(`oxbow.memory_vectors join oxbow.memory_terms using (user_id, memory_type, memory_id)`))
+	require.Equal(t, 100, b.count(`oxbow.memory_vectors join oxbow.memory_terms
+		using (user_id, memory_type, memory_id)`))
 	require.Equal(t, 100, b.count(`oxbow.reflection_inbox`))
 	require.Equal(t, 100, b.count(`oxbow.memory_term_stats where documents = 1`))
 	const asRiver = `state = 'completed' and attempt = 1 and finalized_at >= attempted_at and errors is null`
-	require.Equal(t, 100, b.count(`oxbow.river_job where kind = 'embed' and cardinality(attempted_by) = 1 and `+asRiver))
+	require.Equal(t, 100, b.count(`oxbow.river_job where kind = 'embed' and cardinality(attempted_by) = 1
+		and `+asRiver))
 	// A check may have given way to the second call once or more, each time with an entry in attempted_by.
 	require.Equal(t, 100, b.count(`oxbow.river_job where kind = 'check_trigger' and `+asRiver))
 }
@@ -44,7 +47,8 @@ func TestCoalesce(t *testing.T) {
 func TestCoalesceBytes(t *testing.T) {
 	b := setup(t)
 	server := b.oneAtOnce()
-	b.exec(`insert into oxbow.memories (user_id, memory_type, content) select 'user ' || n, 'document', repeat('x', 400000) || n from generate_series(1, 5) n`)
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content) select 'user ' || n, 'document', repeat('x',
+		400000) || n from generate_series(1, 5) n`)
 	require.NoError(t, b.drain())
 	var texts []int
 	for _, r := range server.Requests() {
@@ -63,12 +67,15 @@ func TestCoalesceBadMemory(t *testing.T) {
 		if exists (select from oxbow.memories m where m.id = new.memory_id and m.content = 'memory of 7') then
 			raise 'too much: memory of 7' using errcode = 'program_limit_exceeded';
 		end if; return new; end $$;
-		create trigger test_poison before insert on oxbow.memory_terms_episodic for each row execute function oxbow.test_poison()`)
+		create trigger test_poison before insert on oxbow.memory_terms_episodic
+		for each row execute function oxbow.test_poison()`)
 	b.singles(20)
 	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
 	require.Equal(t, 19, b.count(`oxbow.memory_vectors`))
-	require.Equal(t, 19, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 1 and errors is null`))
-	require.Equal(t, 1, b.count(`oxbow.river_job where args ->> 'user_id' = 'user 7' and errors[1] ->> 'error' like '%memory of 7%'`))
+	require.Equal(t, 19, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 1
+		and errors is null`))
+	require.Equal(t, 1, b.count(`oxbow.river_job where args ->> 'user_id' = 'user 7'
+		and errors[1] ->> 'error' like '%memory of 7%'`))
 }
 
 // One text may cause an invalid answer, so each text is then embedded alone.
@@ -79,7 +86,8 @@ func TestCoalesceNonsense(t *testing.T) {
 	b.singles(5)
 	require.NoError(t, b.drain())
 	require.Len(t, server.Requests(), 6)
-	require.Equal(t, 5, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 1 and errors is null`))
+	require.Equal(t, 5, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 1
+		and errors is null`))
 }
 
 func TestCoalesceProviderDown(t *testing.T) {
@@ -91,7 +99,8 @@ func TestCoalesceProviderDown(t *testing.T) {
 	require.ErrorAs(t, b.drain(), &left)
 	require.Equal(t, int64(20), left.Jobs)
 	require.Equal(t, 20, b.count(`oxbow.memory_terms`), "words are indexed meanwhile")
-	require.Equal(t, 20, b.count(`oxbow.river_job where kind = 'embed' and state = 'scheduled' and attempt = 0 and scheduled_at > now()`))
+	require.Equal(t, 20, b.count(`oxbow.river_job where kind = 'embed' and state = 'scheduled' and attempt = 0
+		and scheduled_at > now()`))
 	server.Always(embeddingtest.Fault{})
 	require.NoError(t, b.drain())
 	require.Equal(t, 20, b.count(`oxbow.memory_vectors`))
@@ -103,7 +112,8 @@ func TestErasedInBatch(t *testing.T) {
 		`select oxbow.erase_user('user 3')`,
 		`select oxbow.erase_memory('user 3', (select id from oxbow.memories where user_id = 'user 3'))`,
 		// the user of the job that River runs
-		`select oxbow.erase_user('user 3'), oxbow.erase_user(args ->> 'user_id') from oxbow.river_job where kind = 'embed' order by id limit 1`,
+		`select oxbow.erase_user('user 3'), oxbow.erase_user(args ->> 'user_id') from oxbow.river_job
+			where kind = 'embed' order by id limit 1`,
 	} {
 		t.Run(erase, func(t *testing.T) {
 			b := setup(t)
@@ -120,16 +130,20 @@ func TestErasedInBatch(t *testing.T) {
 			})
 			require.NoError(t, b.drain())
 			require.True(t, erased)
-			for _, table := range get[[]string](b, `select array_agg(distinct c.table_name::text) from information_schema.columns c join information_schema.tables t
-				using (table_schema, table_name) where table_schema = 'oxbow' and column_name = 'user_id' and table_type = 'BASE TABLE'`) {
+			for _, table := range get[[]string](b, `select array_agg(distinct c.table_name::text)
+				from information_schema.columns c join information_schema.tables t
+				using (table_schema, table_name) where table_schema = 'oxbow' and column_name = 'user_id'
+				and table_type = 'BASE TABLE'`) {
 				require.Zero(t, b.count(`oxbow.`+table+` where user_id = 'user 3'`), table)
 			}
 			require.Zero(t, b.count(`oxbow.river_job where args ->> 'user_id' = 'user 3'`))
 			remain := b.count(`oxbow.memories`)
 			require.Equal(t, map[bool]int{true: 8, false: 9}[strings.Contains(erase, "args")], remain)
-			require.Equal(t, remain, b.count(`oxbow.memory_vectors join oxbow.memory_terms using (user_id, memory_type, memory_id)`))
+			require.Equal(t, remain, b.count(`oxbow.memory_vectors join oxbow.memory_terms
+				using (user_id, memory_type, memory_id)`))
 			require.Equal(t, remain, b.count(`oxbow.reflection_inbox`))
-			require.Equal(t, remain, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed' and attempt = 1`))
+			require.Equal(t, remain, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed'
+				and attempt = 1`))
 		})
 	}
 }
@@ -140,7 +154,8 @@ func TestOptedOutInBatch(t *testing.T) {
 	server := b.oneAtOnce()
 	b.singles(10)
 	server.Refuse(func([]string) bool {
-		_, err := b.pool.Exec(b.Context(), `insert into oxbow.users (user_id, opted_out) values ('user 3', true) on conflict do nothing`)
+		_, err := b.pool.Exec(b.Context(), `insert into oxbow.users (user_id, opted_out) values ('user 3', true)
+			on conflict do nothing`)
 		return err != nil
 	})
 	require.NoError(t, b.drain())
@@ -164,7 +179,8 @@ func TestCoalesceStopped(t *testing.T) {
 	require.Equal(t, 10, b.count(`oxbow.river_job where kind = 'embed' and state = 'running'`))
 	stop()
 	require.NoError(t, <-done)
-	require.Equal(t, 10, b.count(`oxbow.river_job where kind = 'embed' and state = 'available' and attempt = 0 and errors is null and not metadata ? 'alone'`))
+	require.Equal(t, 10, b.count(`oxbow.river_job where kind = 'embed' and state = 'available' and attempt = 0
+		and errors is null and not metadata ? 'alone'`))
 }
 
 // River's rescuer finds the jobs that a dead worker took, like any others.
@@ -175,7 +191,8 @@ func TestCoalescedAreRescued(t *testing.T) {
 	b.cfg.StopTimeout = time.Nanosecond
 	b.singles(10)
 	// A leader looks for jobs to rescue when it is elected, so nobody is until an hour has passed.
-	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at) values ('nobody', now(), now() + interval '1 day')`)
+	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at)
+		values ('nobody', now(), now() + interval '1 day')`)
 	_, stop, ended := b.run()
 	<-server.Hanging()
 	b.exec(`update oxbow.river_job set attempted_at = attempted_at - interval '1 hour' where state = 'running'`)

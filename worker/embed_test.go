@@ -25,14 +25,16 @@ func TestEmbed(t *testing.T) {
 	terms, vectors := b.embedded(ids)
 	require.Equal(t, 300, terms)
 	require.Equal(t, 300, vectors)
-	require.Equal(t, 301, b.count(`oxbow.reflection_inbox`)+get[int](b, `select sum(memories_scanned) from oxbow.reflection_cycles`))
+	require.Equal(t, 301, b.count(`oxbow.reflection_inbox`)+get[int](b,
+		`select sum(memories_scanned) from oxbow.reflection_cycles`))
 	require.Equal(t, 301, get[int](b, `select sum(documents) from oxbow.memory_term_stats`))
 	require.Zero(t, b.count(`oxbow.river_job where state <> 'completed'`))
 
 	want, err := embedding.NewLocal(1024).Embed(t.Context(), []string{"Ann: I like tea"})
 	require.NoError(t, err)
 	got := get[string](b, `select embedding::text from oxbow.memory_vectors_fact`)
-	require.Equal(t, get[string](b, `select $1::halfvec(1024)::text`, halfvec(want[0])), got, "the speaker belongs to the text")
+	require.Equal(t, get[string](b, `select $1::halfvec(1024)::text`, halfvec(want[0])), got,
+		"the speaker belongs to the text")
 }
 
 // A vector stored by the application is kept.
@@ -40,7 +42,8 @@ func TestEmbedKeepsVector(t *testing.T) {
 	b := setup(t)
 	server := b.remote()
 	ids := b.insert("ann", "mine", "yours")
-	b.exec(`insert into oxbow.memory_vectors select user_id, memory_type, id, ('[1' || repeat(',0', 1023) || ']')::halfvec from oxbow.memories where id = $1`, ids[0])
+	b.exec(`insert into oxbow.memory_vectors select user_id, memory_type, id, ('[1' || repeat(',0',
+		1023) || ']')::halfvec from oxbow.memories where id = $1`, ids[0])
 	require.NoError(t, b.drain())
 	require.Len(t, server.Requests(), 1)
 	require.Equal(t, []string{"yours"}, server.Requests()[0].Texts)
@@ -110,8 +113,10 @@ func TestProviderDownIsAskedRarely(t *testing.T) {
 	var left *UnfinishedError
 	require.ErrorAs(t, b.drain(), &left)
 	pauses := int(time.Since(begin) / (5 * time.Second)) // none, unless the machine is slow
-	require.Equal(t, 40, b.count(`oxbow.river_job where kind = 'embed' and state in ('available', 'scheduled', 'retryable')`))
-	require.LessOrEqual(t, len(server.Requests()), b.cfg.Concurrency*(1+pauses), "only those that were under way when the first failed")
+	require.Equal(t, 40, b.count(`oxbow.river_job where kind = 'embed'
+		and state in ('available', 'scheduled', 'retryable')`))
+	require.LessOrEqual(t, len(server.Requests()), b.cfg.Concurrency*(1+pauses),
+		"only those that were under way when the first failed")
 	require.Equal(t, 80, b.count(`oxbow.memory_terms`))
 }
 
@@ -154,7 +159,8 @@ func TestProviderRefusesTexts(t *testing.T) {
 	require.NoError(t, b.drain())
 	terms, vectors := b.embedded(ids)
 	require.Equal(t, []int{3, 2}, []int{terms, vectors})
-	require.Equal(t, ids[1], get[uuid.UUID](b, `select memory_id from oxbow.embedding_refusals where model = 'openai:m' and reason like '%not acceptable%'`))
+	require.Equal(t, ids[1], get[uuid.UUID](b, `select memory_id from oxbow.embedding_refusals where model = 'openai:m'
+		and reason like '%not acceptable%'`))
 	require.Equal(t, 1, b.count(`oxbow.recall('ann', 'forbidden')`), "found by its words")
 
 	asked := len(server.Requests())
@@ -221,7 +227,8 @@ func TestErasedWhileEmbedding(t *testing.T) {
 
 func TestUnreadableArguments(t *testing.T) {
 	b := setup(t)
-	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('embed', 'embed', 25, '{"user_id": "ann", "ids": "x"}')`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+		values ('embed', 'embed', 25, '{"user_id": "ann", "ids": "x"}')`)
 	require.NoError(t, b.drain())
 	j := b.job("embed")
 	require.Equal(t, "cancelled", j.State)
@@ -235,12 +242,14 @@ func TestSplit(t *testing.T) {
 		if exists (select from oxbow.memories m where m.id = new.memory_id and m.content = 'poison') then
 			raise 'too much' using errcode = 'program_limit_exceeded';
 		end if; return new; end $$;
-		create trigger test_poison before insert on oxbow.memory_terms_episodic for each row execute function oxbow.test_poison()`)
+		create trigger test_poison before insert on oxbow.memory_terms_episodic
+		for each row execute function oxbow.test_poison()`)
 	ids := b.insert("ann", append(numbered(20, "memory"), "poison")...)
 	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
 	terms, vectors := b.embedded(ids)
 	require.Equal(t, []int{20, 20}, []int{terms, vectors})
-	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'embed' and state <> 'completed' and args ->> 'ids' = $1`, ids[20].String()))
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'embed' and state <> 'completed' and args ->> 'ids' = $1`,
+		ids[20].String()))
 }
 
 // If the transaction of a job is rolled back at its end, nothing is stored, and the next attempt does it all.
@@ -263,7 +272,8 @@ func TestRolledBackAndRepeated(t *testing.T) {
 // A committed job can be repeated, as when the worker dies before River learns of the commit.
 func TestCommittedAndRepeated(t *testing.T) {
 	b := setup(t)
-	b.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'I like tea'), ('ann', 'I like tea'), ('ann', 'I swim')`)
+	b.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'I like tea'), ('ann', 'I like tea'),
+		('ann', 'I swim')`)
 	require.NoError(t, b.drain())
 	snapshot := func() string {
 		return get[string](b, `select jsonb_build_array(
@@ -287,9 +297,11 @@ func TestConcurrently(t *testing.T) {
 	b.cfg.Concurrency = 8
 	const facts, times = 10, 24
 	for range times {
-		b.exec(`insert into oxbow.memories (user_id, content) select 'ann', unnest($1::text[])`, numbered(facts, "fact"))
+		b.exec(`insert into oxbow.memories (user_id, content) select 'ann', unnest($1::text[])`,
+			numbered(facts, "fact"))
 	}
-	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) select kind, queue, max_attempts, args from oxbow.river_job where kind = 'embed'`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) select kind, queue, max_attempts, args
+		from oxbow.river_job where kind = 'embed'`)
 	var workers sync.WaitGroup
 	for range 2 {
 		w := b.worker()
@@ -304,7 +316,8 @@ func TestConcurrently(t *testing.T) {
 	require.Equal(t, facts*times, get[int](b, `select documents from oxbow.memory_term_stats`))
 	require.Equal(t, facts, b.count(`oxbow.memories where expired_at is null`))
 	require.Equal(t, facts, b.count(`oxbow.memories where expired_at is null and mention_count = $1`, times))
-	require.Equal(t, facts*(times-1), b.count(`oxbow.memories d join oxbow.memories k on k.id = d.superseded_by and k.expired_at is null and k.content = d.content`))
+	require.Equal(t, facts*(times-1), b.count(`oxbow.memories d join oxbow.memories k on k.id = d.superseded_by
+		and k.expired_at is null and k.content = d.content`))
 }
 
 func TestWrongModel(t *testing.T) {
@@ -322,7 +335,8 @@ func TestModelChangesUnderneath(t *testing.T) {
 	b := setup(t)
 	server := b.remote()
 	server.Refuse(func([]string) bool { // between the job's check and its write
-		_, err := b.pool.Exec(b.Context(), `update oxbow.settings set value = '{"model": "new", "dimension": 1024}' where key = 'embedding'`)
+		_, err := b.pool.Exec(b.Context(), `update oxbow.settings set value = '{"model": "new", "dimension": 1024}'
+			where key = 'embedding'`)
 		return err != nil
 	})
 	ids := b.insert("ann", "I like tea")

@@ -36,7 +36,8 @@ func (vowels) EmbedDocuments(_ context.Context, texts []string) ([][]float32, er
 // silent stands for a language model of langchaingo: it never proposes anything.
 type silent struct{ asked *atomic.Int64 }
 
-func (m silent) GenerateContent(context.Context, []llms.MessageContent, ...llms.CallOption) (*llms.ContentResponse, error) {
+func (m silent) GenerateContent(context.Context, []llms.MessageContent, ...llms.CallOption) (*llms.ContentResponse,
+	error) {
 	m.asked.Add(1)
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: `{"patterns": [], "reinforcements": [], "contradictions": [], "clusters": []}`}}}, nil
 }
@@ -54,9 +55,11 @@ func Example() {
 	pool, err := pgxpool.New(ctx, url)
 	check(err)
 	defer pool.Close()
-	_, err = pool.Exec(ctx, `update oxbow.settings set value = '{"model": "example:vowels", "dimension": 1024}' where key = 'embedding'`)
+	_, err = pool.Exec(ctx, `update oxbow.settings set value = '{"model": "example:vowels", "dimension": 1024}'
+		where key = 'embedding'`)
 	check(err)
-	_, err = pool.Exec(ctx, `insert into oxbow.memories (user_id, content, importance) values ('ada', 'I like tea', 1), ('ada', 'I like coffee', 1), ('ada', 'I like rain', 1)`)
+	_, err = pool.Exec(ctx, `insert into oxbow.memories (user_id, content, importance)
+		values ('ada', 'I like tea', 1), ('ada', 'I like coffee', 1), ('ada', 'I like rain', 1)`)
 	check(err)
 
 	var asked atomic.Int64

@@ -45,14 +45,16 @@ func (l *listener) Extract(_ context.Context, c reasoner.Conversation) (e reason
 		if !m.New || m.Role != "user" || kind != "fact" && kind != "event" {
 			continue
 		}
-		candidate := reasoner.Candidate{Type: map[string]string{"fact": "fact", "event": "episodic"}[kind], Content: text, Category: reasoner.Identity,
+		candidate := reasoner.Candidate{Type: map[string]string{"fact": "fact", "event": "episodic"}[kind],
+			Content: text, Category: reasoner.Identity,
 			Importance: 0.7, Sources: []uuid.UUID{m.ID}}
 		e.Candidates = append(e.Candidates, candidate)
 	}
 	return e, nil
 }
 
-func (l *listener) Resolve(_ context.Context, _ time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
+func (l *listener) Resolve(_ context.Context, _ time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution,
+	error) {
 	l.mu.Lock()
 	l.asked = append(l.asked, conflicts)
 	l.mu.Unlock()
@@ -62,7 +64,8 @@ func (l *listener) Resolve(_ context.Context, _ time.Time, conflicts []reasoner.
 		what, _, changed := strings.Cut(c.Candidate.Content, " is now ")
 		for _, h := range c.Similar {
 			if changed && strings.HasPrefix(h.Content, what+" is") {
-				decided[i] = reasoner.Resolution{Operation: reasoner.Update, Target: h.ID, Also: l.also, Reason: "it changed"}
+				decided[i] = reasoner.Resolution{Operation: reasoner.Update, Target: h.ID, Also: l.also,
+					Reason: "it changed"}
 				break
 			}
 		}
@@ -89,7 +92,8 @@ func (b *bundle) say(user, session string, messages ...string) {
 				role, text = r, rest
 			}
 		}
-		b.exec(`insert into oxbow.messages (user_id, session_id, role, content) values ($1, $2, $3, $4)`, user, session, role, text)
+		b.exec(`insert into oxbow.messages (user_id, session_id, role, content) values ($1, $2, $3, $4)`, user, session,
+			role, text)
 	}
 }
 
@@ -97,9 +101,11 @@ func TestMessagesBecomeMemories(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
 	b.exec(`insert into oxbow.users (user_id, timezone, language) values ('ann', 'Asia/Tokyo', 'ja')`)
-	b.say("ann", "s1", "hello", "fact: Ann's home is Lisbon", "assistant> fact: I am an assistant", "event: Ann saw the sea")
+	b.say("ann", "s1", "hello", "fact: Ann's home is Lisbon", "assistant> fact: I am an assistant",
+		"event: Ann saw the sea")
 	require.Equal(t, 1, b.count(`oxbow.sessions where user_id = 'ann' and id = 's1' and ended_at is null`))
-	require.Equal(t, 4, b.count(`oxbow.river_job where kind = 'extract' and state = 'scheduled' and scheduled_at > now()`))
+	require.Equal(t, 4, b.count(`oxbow.river_job where kind = 'extract' and state = 'scheduled'
+		and scheduled_at > now()`))
 	b.work()
 
 	require.Len(t, l.heard, 1, "a burst is extracted from at once")
@@ -107,10 +113,13 @@ func TestMessagesBecomeMemories(t *testing.T) {
 	require.Equal(t, "ja", l.heard[0].Language)
 	require.Equal(t, "Asia/Tokyo", l.heard[0].Messages[0].Time.Location().String())
 	require.Equal(t, 2, b.count(`oxbow.memories`))
-	require.Equal(t, 1, b.count(`oxbow.memories_fact m join oxbow.memory_sources s on s.memory_id = m.id join oxbow.messages g on g.id = s.message_id
-		where m.content = 'Ann''s home is Lisbon' and m.source = 'extraction' and m.session_id = 's1' and m.category = 'identity' and m.importance = 0.7
+	require.Equal(t, 1, b.count(`oxbow.memories_fact m join oxbow.memory_sources s on s.memory_id = m.id
+		join oxbow.messages g on g.id = s.message_id
+		where m.content = 'Ann''s home is Lisbon' and m.source = 'extraction' and m.session_id = 's1'
+		and m.category = 'identity' and m.importance = 0.7
 		  and m.seq = g.seq and m.valid_at = g.created_at and g.content like 'fact: %'`))
-	require.Equal(t, 2, b.count(`oxbow.memory_history where event = 'ADD' and actor = 'listener' and cardinality(message_ids) = 1`))
+	require.Equal(t, 2, b.count(`oxbow.memory_history where event = 'ADD' and actor = 'listener'
+		and cardinality(message_ids) = 1`))
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
 	require.Equal(t, 2, b.count(`oxbow.memory_vectors`))
 	require.Equal(t, 2, b.count(`oxbow.memory_terms`), "they can be found by their words")
@@ -131,11 +140,14 @@ func TestOperations(t *testing.T) {
 	b.work()
 	b.say("ann", "s2", "fact: Ann's home is Lisbon", "fact: Ann's home is now Porto", "fact: Ann's home is now Porto")
 	b.work()
-	require.Equal(t, 1, b.count(`oxbow.memories_fact where content = 'Ann''s home is now Porto' and expired_at is null and mention_count = 2`))
-	require.Equal(t, 1, b.count(`oxbow.memories_fact m join oxbow.memories_fact n on n.id = m.superseded_by where m.content = 'Ann''s home is Lisbon'
+	require.Equal(t, 1, b.count(`oxbow.memories_fact where content = 'Ann''s home is now Porto' and expired_at is null
+		and mention_count = 2`))
+	require.Equal(t, 1, b.count(`oxbow.memories_fact m join oxbow.memories_fact n on n.id = m.superseded_by
+		where m.content = 'Ann''s home is Lisbon'
 		and m.expired_at is not null and m.invalid_at = n.valid_at and m.mention_count = 2`))
 	require.Equal(t, 1, b.count(`oxbow.memory_links where relation = 'supersedes'`))
-	require.Equal(t, "ADD,NOOP,UPDATE,NOOP", get[string](b, `select string_agg(event, ',' order by created_at) from oxbow.memory_history`))
+	require.Equal(t, "ADD,NOOP,UPDATE,NOOP", get[string](b, `select string_agg(event, ',' order by created_at)
+		from oxbow.memory_history`))
 	require.Equal(t, 4, b.count(`oxbow.memory_sources`))
 }
 
@@ -159,12 +171,15 @@ func TestConflictPolicies(t *testing.T) {
 				at = at.AddDate(-1, 0, 0)
 			case "":
 			default:
-				b.exec(`update oxbow.settings set value = value || jsonb_build_object('policies', jsonb_build_object('identity', $1::text)) where key = 'conversations'`, policy)
+				b.exec(`update oxbow.settings set value = value || jsonb_build_object('policies',
+					jsonb_build_object('identity', $1::text)) where key = 'conversations'`, policy)
 			}
-			b.exec(`insert into oxbow.messages (user_id, session_id, content, created_at) values ('ann', 's2', 'fact: Ann''s home is now Porto', $1)`, at)
+			b.exec(`insert into oxbow.messages (user_id, session_id, content, created_at)
+				values ('ann', 's2', 'fact: Ann''s home is now Porto', $1)`, at)
 			b.work()
 			require.Equal(t, want, get[string](b, `
-				select string_agg(content || ': ' || case when expired_at is not null then 'expired, ' else '' end || case when invalid_at is not null then 'ended, ' else '' end
+				select string_agg(content || ': ' || case when expired_at is not null then 'expired, '
+				else '' end || case when invalid_at is not null then 'ended, ' else '' end
 				  || strength::numeric(3, 1), '; ' order by content) from oxbow.memories_fact`))
 		})
 	}
@@ -223,7 +238,8 @@ func TestExtractorAnswersNonsense(t *testing.T) {
 	b.say("ann", "s1", "poison", "fact: Ann plays chess")
 	b.hurry()
 	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
-	require.Equal(t, 2, b.count(`oxbow.messages where extracted_at is null and extract_failures = 1 and extract_error like '%that is prose%'`))
+	require.Equal(t, 2, b.count(`oxbow.messages where extracted_at is null and extract_failures = 1
+		and extract_error like '%that is prose%'`))
 	b.say("ann", "s1", "fact: Ann has a cat")
 	b.hurry()
 	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
@@ -232,7 +248,8 @@ func TestExtractorAnswersNonsense(t *testing.T) {
 	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
 	require.Equal(t, 2, b.count(`oxbow.memories_fact`), "nor does, one by one, what failed with it")
 	require.Equal(t, 1, b.count(`oxbow.messages where extracted_at is null and content = 'poison'`))
-	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'extract' and state = 'scheduled' and args ->> 'retry' = 'true'`))
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'extract' and state = 'scheduled'
+		and args ->> 'retry' = 'true'`))
 	l.before = nil
 	b.work()
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
@@ -255,8 +272,10 @@ func TestUpdateOfSeveral(t *testing.T) {
 	}
 	b.say("ann", "s2", "fact: Ann's home is now Porto")
 	b.work()
-	require.Equal(t, "Ann's home is now Porto", get[string](b, `select string_agg(content, ' | ') from oxbow.facts_as_of('ann')`))
-	require.Equal(t, 3, b.count(`oxbow.memories_fact m join oxbow.memories_fact n on n.id = m.superseded_by where m.user_id = 'ann' and m.invalid_at = n.valid_at`))
+	require.Equal(t, "Ann's home is now Porto", get[string](b,
+		`select string_agg(content, ' | ') from oxbow.facts_as_of('ann')`))
+	require.Equal(t, 3, b.count(`oxbow.memories_fact m join oxbow.memories_fact n on n.id = m.superseded_by
+		where m.user_id = 'ann' and m.invalid_at = n.valid_at`))
 	require.Equal(t, 3, b.count(`oxbow.memory_history where user_id = 'ann' and event = 'UPDATE'`))
 	require.Equal(t, 1, b.count(`oxbow.facts_as_of('bob')`))
 }
@@ -272,7 +291,8 @@ func TestExtractorInventsThings(t *testing.T) {
 	l.before = func(_ int, c reasoner.Conversation) (*reasoner.Extraction, error) {
 		e := &reasoner.Extraction{Used: []uuid.UUID{others, uuid.New()}}
 		for i := range 1000 {
-			e.Candidates = append(e.Candidates, reasoner.Candidate{Type: "fact", Content: fmt.Sprintf("flood %d of it", i), Importance: 7, Sources: []uuid.UUID{c.Messages[0].ID}})
+			e.Candidates = append(e.Candidates, reasoner.Candidate{Type: "fact",
+				Content: fmt.Sprintf("flood %d of it", i), Importance: 7, Sources: []uuid.UUID{c.Messages[0].ID}})
 		}
 		e.Candidates[0].Sources = []uuid.UUID{message}
 		e.Candidates[1].Type = "trait"
@@ -312,9 +332,12 @@ func TestUsedMemoriesGainStrength(t *testing.T) {
 		return &reasoner.Extraction{Used: []uuid.UUID{chess}}, nil
 	}
 	b.exec(`insert into oxbow.messages (user_id, session_id, role, content, metadata)
-		select 'ann', 's1', 'assistant', 'How about a game?', jsonb_build_object('recalled', (select jsonb_agg(id) from oxbow.memories))`)
+		select 'ann', 's1', 'assistant', 'How about a game?', jsonb_build_object('recalled', (select jsonb_agg(id)
+		from oxbow.memories))`)
 	b.work()
-	require.Equal(t, "Ann has a cat 1.0, Ann plays chess 1.3", get[string](b, `select string_agg(content || ' ' || strength::numeric(2, 1), ', ' order by content) from oxbow.memories`))
+	require.Equal(t, "Ann has a cat 1.0, Ann plays chess 1.3",
+		get[string](b, `select string_agg(content || ' ' || strength::numeric(2, 1), ', ' order by content)
+			from oxbow.memories`))
 	require.Equal(t, 1, b.count(`oxbow.memory_history where event = 'BOOST' and memory_id = $1`, chess))
 }
 
@@ -323,21 +346,26 @@ func TestUsedTraitGainsConfidence(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
 	start := time.Now().Add(-time.Hour)
-	used := traittest.Trait{Content: "Ann likes to swim", Events: []traittest.Event{traittest.Created(start, 0.5)}}.Insert(t, b.pool)
-	traittest.Trait{Content: "Ann likes to ski", Events: []traittest.Event{traittest.Created(start, 0.5)}}.Insert(t, b.pool)
+	used := traittest.Trait{Content: "Ann likes to swim", Events: []traittest.Event{traittest.Created(start,
+		0.5)}}.Insert(t, b.pool)
+	traittest.Trait{Content: "Ann likes to ski", Events: []traittest.Event{traittest.Created(start, 0.5)}}.Insert(t,
+		b.pool)
 	l.before = func(_ int, c reasoner.Conversation) (*reasoner.Extraction, error) {
 		require.Len(t, c.Recalled, 2)
 		return &reasoner.Extraction{Used: []uuid.UUID{used}}, nil
 	}
 	for range 2 {
 		b.exec(`insert into oxbow.messages (user_id, session_id, role, content, metadata)
-			select 'ann', 's1', 'assistant', 'The pool is open.', jsonb_build_object('recalled', (select jsonb_agg(id) from oxbow.memories))`)
+			select 'ann', 's1', 'assistant', 'The pool is open.', jsonb_build_object('recalled', (select jsonb_agg(id)
+			from oxbow.memories))`)
 		b.work()
 	}
 	require.Equal(t, 2, b.count(`oxbow.memory_history where event = 'BOOST' and memory_id = $1`, used))
 	require.Equal(t, 1, b.count(`oxbow.trait_events where event = 'used'`))
-	require.Equal(t, 1, b.count(`oxbow.trait_events where trait_id = $1 and event = 'used' and factor = 0.02 and actor = 'extraction'`, used))
-	require.InDelta(t, 0.51, get[float64](b, `select trait_confidence from oxbow.memories_trait where id = $1`, used), 0.001)
+	require.Equal(t, 1, b.count(`oxbow.trait_events where trait_id = $1 and event = 'used' and factor = 0.02
+		and actor = 'extraction'`, used))
+	require.InDelta(t, 0.51, get[float64](b, `select trait_confidence from oxbow.memories_trait where id = $1`, used),
+		0.001)
 }
 
 // The end of a session extracts its waiting messages and requests a reflection. A later message
@@ -358,7 +386,8 @@ func TestEndSession(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.sessions where ended_at is null`), "reopened")
 	b.exec(`select oxbow.end_session('ann', 's1')`)
 	b.exec(`update oxbow.settings set value = value || '{"ended_session": "reject"}' where key = 'conversations'`)
-	_, err = b.pool.Exec(t.Context(), `insert into oxbow.messages (user_id, session_id, content) values ('ann', 's1', 'x')`)
+	_, err = b.pool.Exec(t.Context(), `insert into oxbow.messages (user_id, session_id, content)
+		values ('ann', 's1', 'x')`)
 	require.ErrorContains(t, err, "session_id must not be of a session that has ended")
 }
 
@@ -370,11 +399,15 @@ func TestBurstsAreExtractedTogether(t *testing.T) {
 		b.say("ann", "s1", fmt.Sprintf("event: number %d", i))
 	}
 	require.Zero(t, b.count(`oxbow.river_job where kind = 'extract' and state = 'available'`))
-	b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() where id = (select min(id) from oxbow.river_job where kind = 'extract')`)
+	b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() where id = (select min(id)
+		from oxbow.river_job where kind = 'extract')`)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- b.worker().Run(ctx) }()
-	require.Eventually(t, func() bool { return b.count(`oxbow.river_job where kind = 'extract' and state = 'completed'`) == 1 }, 5*time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return b.count(`oxbow.river_job where kind = 'extract'
+		and state = 'completed'`) == 1
+	}, 5*time.Minute, 20*time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 	require.Empty(t, l.heard, "the first job leaves them to those that are due later")
@@ -383,7 +416,8 @@ func TestBurstsAreExtractedTogether(t *testing.T) {
 	require.NoError(t, b.drain())
 	require.Len(t, l.heard, 1)
 	require.Equal(t, 20, b.count(`oxbow.memories_episodic`))
-	require.Zero(t, b.count(`oxbow.river_job where kind = 'extract' and state <> 'completed'`), "the needless ones are gone")
+	require.Zero(t, b.count(`oxbow.river_job where kind = 'extract' and state <> 'completed'`),
+		"the needless ones are gone")
 }
 
 // The rules supersede changed facts, in English and Chinese.
@@ -392,13 +426,15 @@ func TestRulesKeepFactsTrue(t *testing.T) {
 	b.say("mia", "s1", "I live in Bergen, and I play the cello.", "I love coffee.")
 	b.say("小雨", "s1", "我住在杭州，在一家设计公司上班。", "我喜欢喝咖啡。")
 	b.work()
-	for session, texts := range map[string][2]string{"s2": {"I moved, I live in Oslo now.", "我搬家了，现在我住在上海。"}, "s3": {"I don't play the cello any more.", "我不喝咖啡了。"}} {
+	for session, texts := range map[string][2]string{"s2": {"I moved, I live in Oslo now.", "我搬家了，现在我住在上海。"},
+		"s3": {"I don't play the cello any more.", "我不喝咖啡了。"}} {
 		b.say("mia", session, texts[0])
 		b.say("小雨", session, texts[1])
 	}
 	b.work()
 	current := func(user string) string {
-		return get[string](b, `select string_agg(content, ' | ' order by content collate "C") from oxbow.facts_as_of($1)`, user)
+		return get[string](b, `select string_agg(content, ' | ' order by content collate "C")
+			from oxbow.facts_as_of($1)`, user)
 	}
 	require.Equal(t, "I don't play the cello any more. | I love coffee. | I moved, I live in Oslo now.", current("mia"))
 	require.Equal(t, "我不喝咖啡了。 | 我在一家设计公司上班。 | 我搬家了，现在我住在上海。", current("小雨"))
@@ -412,19 +448,23 @@ func TestOneConversationChangesItsMind(t *testing.T) {
 	b.say("小雨 before", "s0", "我住在杭州。")
 	b.work()
 	for _, before := range []string{"", " before"} {
-		b.say("mia"+before, "s1", "I live in Bergen.", "I live in Oslo now.", "I love strong coffee.", "I live in Bergen.", "I love strong coffee.", "Now I live in Turku.")
+		b.say("mia"+before, "s1", "I live in Bergen.", "I live in Oslo now.", "I love strong coffee.",
+			"I live in Bergen.", "I love strong coffee.", "Now I live in Turku.")
 		b.say("小雨"+before, "s1", "我住在杭州。", "我现在住在上海。", "我喜欢喝咖啡。", "我又搬家了，我住在杭州。", "现在我住在苏州。", "我不喝咖啡了。")
 	}
 	b.work()
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
 	for _, before := range []string{"", " before"} {
 		current := func(user string) string {
-			return get[string](b, `select string_agg(content, ' | ' order by content collate "C") from oxbow.facts_as_of($1)`, user+before)
+			return get[string](b, `select string_agg(content, ' | ' order by content collate "C")
+				from oxbow.facts_as_of($1)`, user+before)
 		}
 		require.Equal(t, "I love strong coffee. | Now I live in Turku.", current("mia"), before)
 		require.Equal(t, "我不喝咖啡了。 | 现在我住在苏州。", current("小雨"), before)
-		require.Equal(t, 1, b.count(`oxbow.memories_fact where user_id = $1 and content = 'I love strong coffee.' and mention_count = 2`, "mia"+before), before)
-		require.Equal(t, 6, b.count(`oxbow.messages g where user_id = $1 and session_id = 's1' and exists (select from oxbow.memory_sources s where s.message_id = g.id)`, "mia"+before), before)
+		require.Equal(t, 1, b.count(`oxbow.memories_fact where user_id = $1 and content = 'I love strong coffee.'
+			and mention_count = 2`, "mia"+before), before)
+		require.Equal(t, 6, b.count(`oxbow.messages g where user_id = $1 and session_id = 's1' and exists (select
+			from oxbow.memory_sources s where s.message_id = g.id)`, "mia"+before), before)
 	}
 }
 
@@ -432,8 +472,10 @@ func TestOneConversationChangesItsMind(t *testing.T) {
 func TestOlderConversationComesLate(t *testing.T) {
 	b := setup(t)
 	users := map[string]struct{ now, older, want string }{
-		"takes back":             {"I do not like coffee any more.", "I love coffee.|I do not like coffee any more.", "I do not like coffee any more."},
-		"repeats":                {"I do not like coffee any more.", "I love coffee.|I love coffee.|I like tea.", "I do not like coffee any more. | I like tea."},
+		"takes back": {"I do not like coffee any more.", "I love coffee.|I do not like coffee any more.",
+			"I do not like coffee any more."},
+		"repeats": {"I do not like coffee any more.", "I love coffee.|I love coffee.|I like tea.",
+			"I do not like coffee any more. | I like tea."},
 		"moves":                  {"I live in Oslo.", "I live in Rome.|I live in Bonn.|I live in Rome.", "I live in Oslo."},
 		"takes back, in Chinese": {"我不喝咖啡了。", "我喜欢喝咖啡。|我不喝咖啡了。", "我不喝咖啡了。"},
 		"moves, in Chinese":      {"我住在上海。", "我住在北京。|我住在杭州。|我住在北京。", "我住在上海。"},
@@ -444,15 +486,18 @@ func TestOlderConversationComesLate(t *testing.T) {
 	b.work()
 	for user, c := range users {
 		for i, text := range strings.Split(c.older, "|") {
-			b.exec(`insert into oxbow.messages (user_id, session_id, content, created_at, seq) values ($1, 'old', $2, $3, $4)`,
+			b.exec(`insert into oxbow.messages (user_id, session_id, content, created_at, seq)
+				values ($1, 'old', $2, $3, $4)`,
 				user, text, time.Date(2025, 1, 1+i, 0, 0, 0, 0, time.UTC), i)
 		}
 	}
 	b.work()
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
 	for user, c := range users {
-		require.Equal(t, c.want, get[string](b, `select string_agg(content, ' | ' order by content) from oxbow.facts_as_of($1)`, user), user)
+		require.Equal(t, c.want, get[string](b, `select string_agg(content, ' | ' order by content)
+			from oxbow.facts_as_of($1)`, user), user)
 	}
 	require.Zero(t, b.count(`oxbow.memories_fact where invalid_at < valid_at`))
-	require.Zero(t, b.count(`oxbow.river_job where metadata ? 'snoozes' and kind = 'extract'`), "nothing was tried in vain")
+	require.Zero(t, b.count(`oxbow.river_job where metadata ? 'snoozes' and kind = 'extract'`),
+		"nothing was tried in vain")
 }

@@ -48,7 +48,8 @@ func TestMetrics(t *testing.T) {
 	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "m", URL: chat.URL(), APIKey: "k"}
 	server.Next(embeddingtest.Status(500, "try later, 暂不可用"))
 	b.insert("zoë-秘密", "Ada plays the cello", "周末去植物园看兰花")
-	b.exec(`insert into oxbow.messages (user_id, session_id, content) values ('zoë-秘密', 's', 'I moved to 里斯本'); select oxbow.end_session('zoë-秘密', 's')`)
+	b.exec(`insert into oxbow.messages (user_id, session_id, content) values ('zoë-秘密', 's', 'I moved to 里斯本');
+		select oxbow.end_session('zoë-秘密', 's')`)
 	w := b.worker()
 	before, _ := scrape(t, w)
 	require.Equal(t, 1.0, before[`oxbow_database_up`])
@@ -62,8 +63,10 @@ func TestMetrics(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
 	require.Eventually(t, func() bool {
-		b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() where state in ('scheduled', 'retryable')`)
-		return b.count(`oxbow.memory_vectors`) >= 2 && b.count(`oxbow.messages where extracted_at is null`) == 0 && b.count(`oxbow.reflection_cycles`) > 0
+		b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now()
+			where state in ('scheduled', 'retryable')`)
+		return b.count(`oxbow.memory_vectors`) >= 2 && b.count(`oxbow.messages where extracted_at is null`) == 0 &&
+			b.count(`oxbow.reflection_cycles`) > 0
 	}, 5*time.Minute, 200*time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
@@ -117,11 +120,13 @@ func TestMetricsOfLongQueue(t *testing.T) {
 	b.insert("ada", "one")
 	w := b.worker()
 	scrape(t, w) // warm up plans and catalog caches
-	before := get[int64](b, `select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes where relname = 'river_job'`)
+	before := get[int64](b, `select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes
+		where relname = 'river_job'`)
 	values, _ := scrape(t, w)
 	require.Equal(t, 1.0, values[`oxbow_queue_jobs{kind="embed",state="available"}`])
 	require.NotContains(t, values, `oxbow_queue_jobs{kind="embed",state="completed"}`)
-	require.Less(t, get[int64](b, `select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes where relname = 'river_job'`)-before, int64(1000))
+	require.Less(t, get[int64](b, `select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes
+		where relname = 'river_job'`)-before, int64(1000))
 }
 
 // names returns the names of all metrics of a worker.

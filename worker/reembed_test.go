@@ -19,15 +19,19 @@ func (b *bundle) catalog() string {
 	b.Helper()
 	return get[string](b, `
 		select jsonb_build_array(
-		  (select jsonb_agg(jsonb_build_array(c.relname, c.relkind, c.relrowsecurity, c.relacl::text, pg_get_expr(c.relpartbound, c.oid)) order by c.relname)
+		  (select jsonb_agg(jsonb_build_array(c.relname, c.relkind, c.relrowsecurity, c.relacl::text,
+		  pg_get_expr(c.relpartbound, c.oid)) order by c.relname)
 		     from pg_class c where c.relnamespace = 'oxbow'::regnamespace and c.relname like 'memory\_vectors%'),
-		  (select jsonb_agg(jsonb_build_array(attrelid::regclass, attname, atttypid::regtype, attstorage, attnotnull) order by attrelid::regclass::text, attnum)
+		  (select jsonb_agg(jsonb_build_array(attrelid::regclass, attname, atttypid::regtype, attstorage, attnotnull)
+		  order by attrelid::regclass::text, attnum)
 		     from pg_attribute where attrelid::regclass::text like 'oxbow.memory\_vectors%' and attnum > 0),
-		  (select jsonb_agg(jsonb_build_array(conrelid::regclass, conname, pg_get_constraintdef(oid)) order by conrelid::regclass::text, conname)
+		  (select jsonb_agg(jsonb_build_array(conrelid::regclass, conname, pg_get_constraintdef(oid))
+		  order by conrelid::regclass::text, conname)
 		     from pg_constraint where conrelid::regclass::text like 'oxbow.memory\_vectors%' and conparentid = 0),
 		  (select jsonb_agg(jsonb_build_array(conrelid::regclass, conname) order by conrelid::regclass::text, conname)
 		     from pg_constraint where conrelid::regclass::text like 'oxbow.memory\_vectors%' and contype <> 'f'),
-		  (select jsonb_agg(to_jsonb(p) - 'roles' order by tablename, policyname) from pg_policies p where tablename like 'memory\_vectors%'))::text`)
+		  (select jsonb_agg(to_jsonb(p) - 'roles' order by tablename, policyname) from pg_policies p
+		  where tablename like 'memory\_vectors%'))::text`)
 }
 
 const smallPage = 64
@@ -43,7 +47,8 @@ func (b *bundle) target(dimension int) Config {
 func TestReembed(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", numbered(200, "memory")...)
-	b.exec(`insert into oxbow.memories (user_id, content, speaker) select 'bob', 'fact ' || i, 'Bob' from generate_series(1, 100) i`)
+	b.exec(`insert into oxbow.memories (user_id, content, speaker) select 'bob', 'fact ' || i, 'Bob'
+		from generate_series(1, 100) i`)
 	require.NoError(t, b.drain())
 	b.exec(`update oxbow.memories set forgotten_at = now() where content = 'fact 7'`)
 	before := b.catalog()
@@ -52,7 +57,8 @@ func TestReembed(t *testing.T) {
 	result, err := Reembed(t.Context(), b.target(64), func(p ReembedProgress) { rounds = append(rounds, p.Round) })
 	require.NoError(t, err)
 	require.Equal(t, ReembedResult{
-		From: store.EmbeddingModel{Model: "local-v1", Dimension: 1024}, To: store.EmbeddingModel{Model: "local-v1", Dimension: 64},
+		From: store.EmbeddingModel{Model: "local-v1", Dimension: 1024},
+		To:   store.EmbeddingModel{Model: "local-v1", Dimension: 64},
 		Made: 299,
 	}, result)
 	require.Equal(t, []int{1, 2}, slices.Compact(rounds), "what came in meanwhile is looked for")
@@ -117,7 +123,8 @@ func TestReembedResumes(t *testing.T) {
 	_, err := Reembed(ctx, target, func(ReembedProgress) { cancel() })
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, smallPage, b.count(`oxbow.memory_vectors_next`))
-	require.Equal(t, 200, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 1024`), "nothing changed for anyone")
+	require.Equal(t, 200, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 1024`),
+		"nothing changed for anyone")
 	b.insert("aaa", "before the place that was reached")
 
 	asked := len(server.Requests())
@@ -151,7 +158,8 @@ func TestReembedWithProviderThatMisbehaves(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", "fine", "a forbidden word", "fine too")
 	require.NoError(t, b.drain())
-	b.exec(`select oxbow.refuse_vectors(array['ann'], 'local-v1', array(select id from oxbow.memories limit 1), 'of the old model')`)
+	b.exec(`select oxbow.refuse_vectors(array['ann'], 'local-v1', array(select id from oxbow.memories
+		limit 1), 'of the old model')`)
 	server := embeddingtest.New(t, 32)
 	server.Always(embeddingtest.Status(503, "busy"))
 	target := b.target(32)
@@ -221,5 +229,7 @@ func TestReembedRefuses(t *testing.T) {
 	cfg.DatabaseURL += "&options=-c%20role%3Doxbow_worker"
 	_, err = Reembed(t.Context(), cfg, nil)
 	require.ErrorContains(t, err, "oxbow_worker does not: connect as")
-	require.Zero(t, b.count(`oxbow.settings where key not in ('embedding', 'conversations', 'sensory', 'vector_index', 'vector_index.looked')`))
+	require.Zero(t,
+		b.count(`oxbow.settings
+			where key not in ('embedding', 'conversations', 'sensory', 'vector_index', 'vector_index.looked')`))
 }

@@ -21,7 +21,8 @@ func TestReflectionTrigger(t *testing.T) {
 	inbox := func(t *testing.T, tx pgx.Tx, importance float64, session *string, when time.Time) {
 		_, err := tx.Exec(t.Context(), `
 			with m as (insert into oxbow.memories (user_id, content) values ('ann', 'x') returning id)
-			insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id, added_at)
+			insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id,
+			added_at)
 			select 'ann', 'fact', id, $1, $3, $2, $3 from m`, importance, session, when)
 		require.NoError(t, err)
 	}
@@ -52,19 +53,23 @@ func TestReflectionTrigger(t *testing.T) {
 		}, store.Trigger{}},
 		"a conversation ended": {func(t *testing.T, tx pgx.Tx) {
 			inbox(t, tx, 0.5, &session, ago(time.Minute))
-			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at, ended_at) values ('ann', 's', $1, $1)`, ago(time.Second))
+			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at, ended_at)
+				values ('ann', 's', $1, $1)`, ago(time.Second))
 		}, store.Trigger{Type: "session_end", Value: 1}},
 		"it was reflected on": {func(t *testing.T, tx pgx.Tx) {
 			inbox(t, tx, 0.5, &session, ago(time.Minute))
-			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at, ended_at, last_reflected_at) values ('ann', 's', $1, $1, $2)`, ago(time.Minute), ago(time.Second))
+			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at, ended_at, last_reflected_at)
+				values ('ann', 's', $1, $1, $2)`, ago(time.Minute), ago(time.Second))
 		}, store.Trigger{}},
 		"a conversation is idle": {func(t *testing.T, tx pgx.Tx) {
 			inbox(t, tx, 0.5, &session, ago(29*time.Minute))
-			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at) values ('ann', 's', $1)`, ago(30*time.Minute))
+			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at) values ('ann', 's', $1)`,
+				ago(30*time.Minute))
 		}, store.Trigger{Type: "session_end", Value: 1}},
 		"a conversation goes on": {func(t *testing.T, tx pgx.Tx) {
 			inbox(t, tx, 0.5, &session, ago(time.Hour))
-			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at) values ('ann', 's', $1)`, ago(29*time.Minute))
+			exec(t, tx, `insert into oxbow.sessions (user_id, id, last_activity_at) values ('ann', 's', $1)`,
+				ago(29*time.Minute))
 		}, store.Trigger{}},
 		"a conversation known by its memories": {func(t *testing.T, tx pgx.Tx) {
 			inbox(t, tx, 0.5, &session, ago(40*time.Minute))
@@ -79,11 +84,13 @@ func TestReflectionTrigger(t *testing.T) {
 		}, store.Trigger{Type: "scheduled", Value: 36}},
 		"a day since the last reflection": {func(t *testing.T, tx pgx.Tx) {
 			inbox(t, tx, 0.5, nil, ago(time.Minute))
-			exec(t, tx, `insert into oxbow.reflection_cycles (user_id, trigger_type, status, started_at, completed_at) values ('ann', 'manual', 'completed', $1, $1)`, ago(24*time.Hour))
+			exec(t, tx, `insert into oxbow.reflection_cycles (user_id, trigger_type, status, started_at, completed_at)
+				values ('ann', 'manual', 'completed', $1, $1)`, ago(24*time.Hour))
 		}, store.Trigger{Type: "scheduled", Value: 24}},
 		"less than a day": {func(t *testing.T, tx pgx.Tx) {
 			inbox(t, tx, 0.5, nil, ago(36*time.Hour))
-			exec(t, tx, `insert into oxbow.reflection_cycles (user_id, trigger_type, status, started_at, completed_at) values ('ann', 'manual', 'completed', $1, $1)`, ago(23*time.Hour))
+			exec(t, tx, `insert into oxbow.reflection_cycles (user_id, trigger_type, status, started_at, completed_at)
+				values ('ann', 'manual', 'completed', $1, $1)`, ago(23*time.Hour))
 		}, store.Trigger{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,19 +116,24 @@ func TestReflectionTrigger(t *testing.T) {
 func TestReflectInBatches(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.sessions (user_id, id) values ('ann', 's')`)
-	b.exec(`insert into oxbow.memories (user_id, memory_type, content, session_id) select 'ann', 'episodic', 'memory ' || i, 's' from generate_series(1, 450) i`)
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content, session_id)
+		select 'ann', 'episodic', 'memory ' || i, 's' from generate_series(1, 450) i`)
 	// indexed without a worker, so that the whole inbox exists at once
 	b.exec(`select oxbow.index_memories(array['ann'], array(select id from oxbow.memories))`)
 	b.exec(`delete from oxbow.river_job`)
-	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('check_trigger', 'default', 25, '{"user_id": "ann"}')`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+		values ('check_trigger', 'default', 25, '{"user_id": "ann"}')`)
 	require.NoError(t, b.drain())
 	require.Zero(t, b.count(`oxbow.reflection_inbox`))
-	require.Equal(t, []int32{50, 200, 200}, get[[]int32](b, `select array_agg(memories_scanned order by memories_scanned) from oxbow.reflection_cycles`))
-	require.Equal(t, 3, b.count(`oxbow.reflection_cycles where trigger_type = 'importance_accumulated' and trigger_value = 2250 and status = 'completed' and completed_at >= started_at`))
+	require.Equal(t, []int32{50, 200, 200}, get[[]int32](b, `select array_agg(memories_scanned
+		order by memories_scanned) from oxbow.reflection_cycles`))
+	require.Equal(t, 3, b.count(`oxbow.reflection_cycles where trigger_type = 'importance_accumulated'
+		and trigger_value = 2250 and status = 'completed' and completed_at >= started_at`))
 	require.Equal(t, 3, b.count(`oxbow.river_job where kind = 'reflect' and state = 'completed'`))
 	require.Equal(t, 1, b.count(`oxbow.sessions where last_reflected_at is not null`))
 
-	b.exec(`update oxbow.river_job set state = 'available', finalized_at = null where id = (select min(id) from oxbow.river_job where kind = 'reflect')`)
+	b.exec(`update oxbow.river_job set state = 'available', finalized_at = null where id = (select min(id)
+		from oxbow.river_job where kind = 'reflect')`)
 	require.NoError(t, b.drain())
 	require.Equal(t, 3, b.count(`oxbow.reflection_cycles`), "repeated after its commit, it finds nothing")
 }
@@ -131,13 +143,16 @@ func TestReflectBeforeExtraction(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", numbered(10, "memory")...)
 	b.exec(`select oxbow.index_memories(array['ann'], array(select id from oxbow.memories))`)
-	b.exec(`insert into oxbow.messages (user_id, session_id, content) values ('ann', 'waits', 'I live in Porto.'), ('ann', 'failed', 'I live in Porto.')`)
+	b.exec(`insert into oxbow.messages (user_id, session_id, content) values ('ann', 'waits', 'I live in Porto.'),
+		('ann', 'failed', 'I live in Porto.')`)
 	b.exec(`update oxbow.messages set extract_failures = 1 where session_id = 'failed'`)
 	b.exec(`insert into oxbow.sessions (user_id, id) values ('ann', 'extracted')`)
 	b.exec(`delete from oxbow.river_job`)
-	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('check_trigger', 'default', 25, '{"user_id": "ann"}')`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+		values ('check_trigger', 'default', 25, '{"user_id": "ann"}')`)
 	require.NoError(t, b.drain())
-	require.Equal(t, "extracted,failed", get[string](b, `select string_agg(id, ',' order by id) from oxbow.sessions where last_reflected_at is not null`))
+	require.Equal(t, "extracted,failed", get[string](b, `select string_agg(id, ',' order by id) from oxbow.sessions
+		where last_reflected_at is not null`))
 
 	b.insert("ann", "one more memory")
 	b.exec(`select oxbow.index_memories(array['ann'], array(select id from oxbow.memories))`)
@@ -158,7 +173,8 @@ func TestIdleFoldsActivity(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.activity`))
 	require.Equal(t, 1, b.count(`oxbow.memories where access_count = 1`))
 	require.NoError(t, b.drain())
-	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'flush_activity'`), "without activity there is nothing to fold")
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'flush_activity'`),
+		"without activity there is nothing to fold")
 }
 
 func TestReflectOptedOut(t *testing.T) {
@@ -166,7 +182,8 @@ func TestReflectOptedOut(t *testing.T) {
 	b.insert("ann", numbered(10, "memory")...)
 	b.exec(`select oxbow.index_memories(array['ann'], array(select id from oxbow.memories))`)
 	b.exec(`insert into oxbow.users (user_id, opted_out) values ('ann', true)`)
-	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('reflect', 'reflect', 25, '{"user_id": "ann"}')`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+		values ('reflect', 'reflect', 25, '{"user_id": "ann"}')`)
 	require.NoError(t, b.drain())
 	require.Zero(t, b.count(`oxbow.reflection_inbox`))
 	require.Zero(t, b.count(`oxbow.reflection_cycles`))
@@ -182,7 +199,8 @@ func TestChecksFold(t *testing.T) {
 	for i := range 30 {
 		b.insert("ann", numbered(1, string(rune('a'+i)))...)
 	}
-	b.exec(`insert into oxbow.river_queue (name, created_at, updated_at, paused_at) values ('default', now(), now(), now())`)
+	b.exec(`insert into oxbow.river_queue (name, created_at, updated_at, paused_at)
+		values ('default', now(), now(), now())`)
 	ctx, cancel := context.WithCancel(t.Context())
 	err := b.worker().RunUntilIdle(ctx, func(left store.Backlog) {
 		if b.count(`oxbow.river_job where kind = 'embed' and state <> 'completed'`) == 0 {
@@ -203,7 +221,8 @@ func TestCheckAfterCheck(t *testing.T) {
 	client, err := w.client(nil, time.Second)
 	require.NoError(t, err)
 	// The test delays the completion.
-	b.exec(`create function oxbow.test_wait() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
+	b.exec(
+		`create function oxbow.test_wait() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
 		create trigger test_wait before update on oxbow.river_job for each row
 			when (new.state = 'completed' and new.kind = 'check_trigger') execute function oxbow.test_wait()`)
 	hold, err := b.pool.Begin(t.Context())
@@ -225,8 +244,10 @@ func TestCheckAfterCheck(t *testing.T) {
 	waiting(1)
 	go func() {
 		embedded <- pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-			_, err := tx.Exec(t.Context(), `with m as (insert into oxbow.memories (user_id, content) select 'ann', 'x' || i from generate_series(1, 6) i returning id)
-				insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at) select 'ann', 'fact', id, 0.5, now() from m`)
+			_, err := tx.Exec(t.Context(), `with m as (insert into oxbow.memories (user_id, content)
+				select 'ann', 'x' || i from generate_series(1, 6) i returning id)
+				insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
+				select 'ann', 'fact', id, 0.5, now() from m`)
 			if err != nil {
 				return err
 			}
@@ -249,14 +270,17 @@ func TestFlushActivity(t *testing.T) {
 	b := setup(t)
 	ids := b.insert("ann", "one", "two", "three")
 	b.exec(`select oxbow.touch('ann', array[$1, $1, $2]::uuid[])`, ids[0], ids[1])
-	b.exec(`insert into oxbow.activity (user_id, memory_id, at) select 'ann', $1, now() - interval '1 day' from generate_series(1, 2500)`, ids[2])
+	b.exec(`insert into oxbow.activity (user_id, memory_id, at) select 'ann', $1, now() - interval '1 day'
+		from generate_series(1, 2500)`, ids[2])
 	// activity of a memory that does not exist, and of another user's
 	b.exec(`insert into oxbow.activity (user_id, memory_id) values ('ann', gen_random_uuid()), ('bob', $1)`, ids[0])
 	for range 2 {
-		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('flush_activity', 'default', 1, '{}')`)
+		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+			values ('flush_activity', 'default', 1, '{}')`)
 		require.NoError(t, b.drain())
 		require.Zero(t, b.count(`oxbow.activity`))
-		require.Equal(t, []int32{2, 1, 2500}, get[[]int32](b, `select array_agg(access_count order by array_position($1, id)) from oxbow.memories`, ids))
+		require.Equal(t, []int32{2, 1, 2500}, get[[]int32](b,
+			`select array_agg(access_count order by array_position($1, id)) from oxbow.memories`, ids))
 		require.Equal(t, 1, b.count(`oxbow.memories where last_accessed_at < now() - interval '23 hours'`))
 		require.Equal(t, 2, b.count(`oxbow.memories where last_accessed_at > now() - interval '1 hour'`))
 	}

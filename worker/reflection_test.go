@@ -26,13 +26,16 @@ func TestTraitsSettle(t *testing.T) {
 		words    []string
 	}{
 		"English": {"America/New_York", []string{
-			"Went running in the park before work.", "Had ramen for lunch with a colleague.", "Went running again, six kilometres.",
-			"The bus was late.", "Another evening run along the river.", "Ordered ramen at the place around the corner.",
-			"Bought new running shoes and went running.", "Read the news.", "Ramen again, with extra noodles.", "Cleaned the kitchen.",
+			"Went running in the park before work.", "Had ramen for lunch with a colleague.",
+			"Went running again, six kilometres.", "The bus was late.", "Another evening run along the river.",
+			"Ordered ramen at the place around the corner.",
+			"Bought new running shoes and went running.", "Read the news.", "Ramen again, with extra noodles.",
+			"Cleaned the kitchen.",
 			"Went running with Tom.", "Ate ramen at home."}, "day 2026-02-28", []string{"run", "ramen"}},
 		"Chinese": {"Asia/Shanghai", []string{
 			"早上去公园跑步了。", "中午和同事吃了拉面。", "又去跑步，六公里。", "公交车晚点了。", "傍晚沿着江边跑步。", "在拐角那家店吃拉面。",
-			"买了新跑鞋，去跑步了。", "看了会儿新闻。", "又吃了拉面，加了一份面。", "打扫了厨房。", "和小汤一起跑步。", "在家吃拉面。"}, "day 2026-02-28", []string{"跑步", "拉面"}},
+			"买了新跑鞋，去跑步了。", "看了会儿新闻。", "又吃了拉面，加了一份面。", "打扫了厨房。", "和小汤一起跑步。", "在家吃拉面。"}, "day 2026-02-28", []string{"跑步",
+			"拉面"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t)
@@ -42,21 +45,28 @@ func TestTraitsSettle(t *testing.T) {
 			b.cfg.Now = func() time.Time { return last.Add(time.Hour) }
 			b.exec(`insert into oxbow.users (user_id, timezone) values ('ann', $1)`, c.zone)
 			b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at)
-				select 'ann', 'episodic', x, $2::timestamptz - (cardinality($1::text[]) - n) * interval '1 day' from unnest($1::text[]) with ordinality as m(x, n)`,
+				select 'ann', 'episodic', x, $2::timestamptz - (cardinality($1::text[]) - n) * interval '1 day'
+				from unnest($1::text[]) with ordinality as m(x, n)`,
 				c.memories, last)
 			require.NoError(t, b.drain())
 
 			require.Zero(t, b.count(`oxbow.reflection_inbox`))
-			require.Equal(t, 1, b.count(`oxbow.reflection_cycles where status = 'completed' and trigger_type = 'importance_accumulated' and trigger_value = 60
-				and memories_scanned = 12 and reasoner = 'rules-v1' and now = $1 and traits_created > 0`, last.Add(time.Hour)))
+			require.Equal(t, 1, b.count(`oxbow.reflection_cycles where status = 'completed'
+				and trigger_type = 'importance_accumulated' and trigger_value = 60
+				and memories_scanned = 12 and reasoner = 'rules-v1' and now = $1 and traits_created > 0`,
+				last.Add(time.Hour)))
 			for _, word := range c.words {
-				require.Equal(t, 1, b.count(`oxbow.traits where content like '%' || $1 || '%' and stored_stage = 'emerging' and stored_confidence = 0.4 and supporting >= 3`, word), word)
+				require.Equal(t, 1, b.count(`oxbow.traits where content like '%' || $1 || '%'
+					and stored_stage = 'emerging' and stored_confidence = 0.4 and supporting >= 3`, word), word)
 			}
 			require.Zero(t, b.count(`oxbow.trait_evidence where timezone <> $1`, c.zone))
-			require.Positive(t, b.count(`oxbow.trait_evidence where session_key = $1`, c.late), "the day of the user's own clock")
-			require.Equal(t, b.count(`oxbow.trait_evidence`), get[int](b, `select sum(memories) from oxbow.trait_events`))
+			require.Positive(t, b.count(`oxbow.trait_evidence where session_key = $1`, c.late),
+				"the day of the user's own clock")
+			require.Equal(t, b.count(`oxbow.trait_evidence`),
+				get[int](b, `select sum(memories) from oxbow.trait_events`))
 			require.Equal(t, b.count(`oxbow.traits`), b.count(`oxbow.memory_vectors_trait`), "traits are embedded")
-			require.Equal(t, b.count(`oxbow.traits where stored_stage = 'trend'`), b.count(`oxbow.river_job where kind = 'expire_trend' and state = 'scheduled'`))
+			require.Equal(t, b.count(`oxbow.traits where stored_stage = 'trend'`),
+				b.count(`oxbow.river_job where kind = 'expire_trend' and state = 'scheduled'`))
 			require.Equal(t, b.count(`oxbow.traits`), b.count(`oxbow.traits_as_of('ann', $1)`, last.Add(time.Hour)))
 			b.consistent()
 		})
@@ -70,10 +80,12 @@ func TestOddMemoriesBlockNothing(t *testing.T) {
 	b.cfg.Now = func() time.Time { return morning.Add(8 * time.Hour) } // about noon in New York
 	b.exec(`insert into oxbow.users (user_id, timezone) values ('ann', 'America/New_York')`)
 	b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, importance)
-		select 'ann', 'fact', repeat(x, 150000), $1::timestamptz - interval '5 days', 1 from unnest('{0 1 ,a-a-,e t ,毛病}'::text[]) x`, morning)
+		select 'ann', 'fact', repeat(x, 150000), $1::timestamptz - interval '5 days', 1
+		from unnest('{0 1 ,a-a-,e t ,毛病}'::text[]) x`, morning)
 	b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, importance)
 		values ('ann', 'episodic', 'Went running in the year one.', '0001-01-01 00:00:00+00', 1)`)
-	b.waiting("ann", "Went running.", "Went running again.", "Running by the river.", "A run in the rain: went running.")
+	b.waiting("ann", "Went running.", "Went running again.", "Running by the river.",
+		"A run in the rain: went running.")
 	b.reflect("ann")
 	require.NoError(t, b.drain())
 	require.Zero(t, b.count(`oxbow.reflection_inbox`))
@@ -117,10 +129,12 @@ func TestTriggersAreRecorded(t *testing.T) {
 		given func(*bundle)
 		want  store.Trigger
 	}{
-		"importance": {func(b *bundle) { b.waiting("ann", several(7, "tea")...) }, store.Trigger{Type: "importance_accumulated", Value: 35}},
+		"importance": {func(b *bundle) { b.waiting("ann", several(7, "tea")...) },
+			store.Trigger{Type: "importance_accumulated", Value: 35}},
 		"a conversation ended": {func(b *bundle) {
 			b.waiting("ann", several(2, "tea")...)
-			b.exec(`insert into oxbow.sessions (user_id, id, last_activity_at, ended_at) select 'ann', i::text, now() - interval '1 minute', now() from generate_series(1, 2) i`)
+			b.exec(`insert into oxbow.sessions (user_id, id, last_activity_at, ended_at)
+				select 'ann', i::text, now() - interval '1 minute', now() from generate_series(1, 2) i`)
 		}, store.Trigger{Type: "session_end", Value: 2}},
 		"a day passed": {func(b *bundle) {
 			b.waiting("ann", several(2, "tea")...)
@@ -132,18 +146,21 @@ func TestTriggersAreRecorded(t *testing.T) {
 				b := setup(t)
 				b.script(morning) // the triggers use the machine's clock
 				c.given(b)
-				b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ($1, 'default', 1, '{"user_id": "ann"}')`, by)
+				b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+					values ($1, 'default', 1, '{"user_id": "ann"}')`, by)
 				require.NoError(t, b.drain())
 				var got store.Trigger
 				var started, completed time.Time
-				require.NoError(t, b.pool.QueryRow(t.Context(), `select trigger_type, trigger_value, started_at, completed_at from oxbow.reflection_cycles`).
+				require.NoError(t, b.pool.QueryRow(t.Context(),
+					`select trigger_type, trigger_value, started_at, completed_at from oxbow.reflection_cycles`).
 					Scan(&got.Type, &got.Value, &started, &completed))
 				require.Equal(t, c.want.Type, got.Type)
 				require.InDelta(t, c.want.Value, got.Value, 0.1)
 				require.WithinDuration(t, time.Now(), started, time.Minute)
 				require.False(t, completed.Before(started))
 				require.Equal(t, 1, b.count(`oxbow.reflection_cycles where now = $1`, morning))
-				require.Equal(t, b.count(`oxbow.sessions`), b.count(`oxbow.sessions where last_reflected_at = (select started_at from oxbow.reflection_cycles)`))
+				require.Equal(t, b.count(`oxbow.sessions`), b.count(`oxbow.sessions
+					where last_reflected_at = (select started_at from oxbow.reflection_cycles)`))
 			})
 		}
 	}
@@ -169,8 +186,10 @@ func TestReflectIsInterrupted(t *testing.T) {
 		return nil, nil
 	}
 	require.ErrorIs(t, b.worker().RunUntilIdle(ctx, nil), context.Canceled)
-	require.Equal(t, []int{200, 250}, []int{get[int](b, `select sum(memories_scanned) from oxbow.reflection_cycles where user_id = 'ann'`), b.count(`oxbow.reflection_inbox`)})
-	require.Zero(t, b.count(`oxbow.river_job where kind = 'reflect' and state <> 'completed' and attempt > 0`), "it was no attempt")
+	require.Equal(t, []int{200, 250}, []int{get[int](b, `select sum(memories_scanned) from oxbow.reflection_cycles
+		where user_id = 'ann'`), b.count(`oxbow.reflection_inbox`)})
+	require.Zero(t, b.count(`oxbow.river_job where kind = 'reflect' and state <> 'completed' and attempt > 0`),
+		"it was no attempt")
 	require.NoError(t, b.drain())
 	ann, bob := b.held("ann"), b.held("bob")
 	ann.ID = bob.ID
@@ -232,7 +251,8 @@ func TestReasonerAnswersNonsense(t *testing.T) {
 		sizes = append(sizes, len(batch.Memories))
 	}
 	require.Equal(t, []int{200, 100, 50, 25, 12, 6, 3, 1, 1, 200, 100}, sizes)
-	require.Equal(t, 1, b.count(`oxbow.reflection_cycles where status = 'failed' and memories_scanned = 1 and error_message like '%that is prose%'`))
+	require.Equal(t, 1, b.count(`oxbow.reflection_cycles where status = 'failed' and memories_scanned = 1
+		and error_message like '%that is prose%'`))
 	require.Equal(t, 2, b.count(`oxbow.reflection_cycles where status = 'completed'`))
 	require.Equal(t, 300, b.held("ann").Supporting)
 	require.Zero(t, b.count(`oxbow.reflection_inbox`))
@@ -246,8 +266,10 @@ func TestDailyTokens(t *testing.T) {
 	s := b.script(morning)
 	b.cfg.DailyTokens = 100
 	b.waiting("ann", several(7, "tea")...)
-	b.exec(`insert into oxbow.llm_calls (user_id, purpose, model, attempt, prompt_tokens, completion_tokens, started_at, latency)
-		values ('ann', 'reflect', 'm', 1, 90, 10, now() - interval '23 hours', '1 s'), ('bob', 'reflect', 'm', 1, 900, 10, now(), '1 s')`)
+	b.exec(`insert into oxbow.llm_calls (user_id, purpose, model, attempt, prompt_tokens, completion_tokens, started_at,
+		latency)
+		values ('ann', 'reflect', 'm', 1, 90, 10, now() - interval '23 hours', '1 s'), ('bob', 'reflect', 'm', 1, 900,
+		10, now(), '1 s')`)
 	b.enqueue("reflect", "ann")
 	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
 	j := b.job("reflect")
@@ -267,7 +289,8 @@ func TestOptingOutMeanwhile(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
 	s.before = func(int, reasoner.Batch) (*reasoner.Proposals, error) {
-		b.exec(`insert into oxbow.users (user_id, opted_out) values ('ann', true) on conflict (user_id) do update set opted_out = true`)
+		b.exec(`insert into oxbow.users (user_id, opted_out) values ('ann', true) on conflict (user_id) do update
+			set opted_out = true`)
 		return nil, nil
 	}
 	b.waiting("ann", several(7, "tea")...)
@@ -318,10 +341,11 @@ func TestChangesMeanwhile(t *testing.T) {
 		check     func(t *testing.T, w world)
 		again     bool
 	}{
-		"a memory is erased": {func(w world) { w.exec(`select oxbow.erase_memory('ann', $1)`, w.recent[0]) }, func(t *testing.T, w world) {
-			require.Equal(t, 5, w.held("ann").Supporting)
-			require.Equal(t, 1, w.held("ann").Reinforced)
-		}, true},
+		"a memory is erased": {func(w world) { w.exec(`select oxbow.erase_memory('ann', $1)`, w.recent[0]) },
+			func(t *testing.T, w world) {
+				require.Equal(t, 5, w.held("ann").Supporting)
+				require.Equal(t, 1, w.held("ann").Reinforced)
+			}, true},
 		"all of them are": {func(w world) {
 			for _, id := range w.recent {
 				w.exec(`select oxbow.erase_memory('ann', $1)`, id)
@@ -331,7 +355,8 @@ func TestChangesMeanwhile(t *testing.T) {
 			require.Equal(t, 1, w.count(`oxbow.reflection_cycles`), "there was nothing left")
 		}, false},
 		"the user is": {func(w world) { w.exec(`select oxbow.erase_user('ann')`) }, func(t *testing.T, w world) {
-			for _, table := range []string{"memories", "trait_evidence", "trait_events", "trait_clues", "reflection_cycles", "reflection_inbox"} {
+			for _, table := range []string{"memories", "trait_evidence", "trait_events", "trait_clues",
+				"reflection_cycles", "reflection_inbox"} {
 				require.Zero(t, w.count(`oxbow.`+table), table)
 			}
 			require.Zero(t, w.count(`oxbow.river_job where args ->> 'user_id' = 'ann'`))
@@ -342,25 +367,35 @@ func TestChangesMeanwhile(t *testing.T) {
 			require.Equal(t, "emerging", w.held("ann").Stage)
 			require.Equal(t, []string{"created"}, w.events(w.held("ann").ID), "made anew, of three")
 		}, true},
-		"the trait is reworded": {func(w world) { w.exec(`select oxbow.edit_trait('ann', $1, 'I drink tea.')`, w.trait) }, func(t *testing.T, w world) {
+		"the trait is reworded": {func(w world) {
+			w.exec(`select oxbow.edit_trait('ann', $1, 'I drink tea.')`,
+				w.trait)
+		}, func(t *testing.T, w world) {
 			require.Equal(t, "I drink tea.", w.held("ann").Content)
 			require.Equal(t, 6, w.held("ann").Supporting)
 			require.Equal(t, []string{"created", "edited", "reinforced"}, w.events(w.held("ann").ID))
 			require.Greater(t, w.held("ann").Confidence, 0.9)
 		}, true},
-		"the trait is dissolved by the person": {func(w world) { w.exec(`select oxbow.dissolve_trait('ann', $1)`, w.trait) }, func(t *testing.T, w world) {
+		"the trait is dissolved by the person": {func(w world) {
+			w.exec(`select oxbow.dissolve_trait('ann', $1)`,
+				w.trait)
+		}, func(t *testing.T, w world) {
 			require.Equal(t, "dissolved", w.held("ann").Stage)
 			require.Equal(t, 3, w.held("ann").Supporting)
-			require.Equal(t, "the person dissolved it", get[string](w.bundle, `select dropped -> 0 ->> 'reason' from oxbow.reflection_cycles order by started_at desc limit 1`))
+			require.Equal(t, "the person dissolved it", get[string](w.bundle,
+				`select dropped -> 0 ->> 'reason' from oxbow.reflection_cycles order by started_at desc limit 1`))
 		}, true},
-		"the trait is deleted": {func(w world) { w.exec(`select oxbow.delete_trait('ann', $1)`, w.trait) }, func(t *testing.T, w world) {
-			require.Empty(t, w.allHeld("ann"), "and not made again")
-			require.Zero(t, w.count(`oxbow.trait_clues`))
-			require.NotContains(t, get[string](w.bundle, `select jsonb_agg(dropped)::text from oxbow.reflection_cycles`), "Likes tea")
-		}, true},
-		"the trait is forgotten": {func(w world) { w.exec(`select oxbow.forget('ann', $1)`, w.trait) }, func(t *testing.T, w world) {
-			require.Zero(t, w.count(`oxbow.traits`), "and not made again")
-		}, true},
+		"the trait is deleted": {func(w world) { w.exec(`select oxbow.delete_trait('ann', $1)`, w.trait) },
+			func(t *testing.T, w world) {
+				require.Empty(t, w.allHeld("ann"), "and not made again")
+				require.Zero(t, w.count(`oxbow.trait_clues`))
+				require.NotContains(t, get[string](w.bundle, `select jsonb_agg(dropped)::text
+				from oxbow.reflection_cycles`), "Likes tea")
+			}, true},
+		"the trait is forgotten": {func(w world) { w.exec(`select oxbow.forget('ann', $1)`, w.trait) },
+			func(t *testing.T, w world) {
+				require.Zero(t, w.count(`oxbow.traits`), "and not made again")
+			}, true},
 		"somebody else reflects": {func(w world) {
 			other := *w.bundle
 			other.script(morning)
@@ -395,7 +430,8 @@ func TestChangesMeanwhile(t *testing.T) {
 				if how == "job" {
 					b.enqueue("reflect", "ann")
 					require.NoError(t, b.drain())
-					require.Zero(t, b.count(`oxbow.river_job where kind = 'reflect' and errors is not null`), "it was no failure")
+					require.Zero(t, b.count(`oxbow.river_job where kind = 'reflect' and errors is not null`),
+						"it was no failure")
 				} else {
 					b.reflect("ann")
 				}

@@ -144,7 +144,8 @@ func TestRescue(t *testing.T) {
 	ids := b.insert("ann", "of a worker that was killed")
 	b.insert("bob", "of a worker that lives")
 	b.exec(`update oxbow.river_job set state = 'running', attempt = 1, attempted_by = '{dead}',
-		attempted_at = now() - case args ->> 'user_id' when 'ann' then interval '51 seconds' else interval '44 seconds' end`)
+		attempted_at = now() - case args ->> 'user_id' when 'ann' then interval '51 seconds'
+		else interval '44 seconds' end`)
 	w := b.worker()
 	ctx, cancel := context.WithCancel(t.Context())
 	err := w.RunUntilIdle(ctx, func(store.Backlog) {
@@ -153,7 +154,8 @@ func TestRescue(t *testing.T) {
 		}
 	})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, 1, b.count(`oxbow.river_job where state = 'running' and attempted_by = '{dead}' and args ->> 'user_id' = 'bob'`))
+	require.Equal(t, 1, b.count(`oxbow.river_job where state = 'running' and attempted_by = '{dead}'
+		and args ->> 'user_id' = 'bob'`))
 }
 
 func TestPanicAndFailureAreLogged(t *testing.T) {
@@ -165,7 +167,8 @@ func TestPanicAndFailureAreLogged(t *testing.T) {
 	require.Nil(t, h.HandleError(t.Context(), job, errors.New("bad")))
 	job.Attempt = 1
 	require.Nil(t, h.HandleError(t.Context(), job, errors.New("bad")))
-	require.Equal(t, []string{"ERROR a job panicked; this is a bug in Oxbow", "ERROR a job failed", "WARN a job failed"}, log.lines)
+	require.Equal(t, []string{"ERROR a job panicked; this is a bug in Oxbow", "ERROR a job failed",
+		"WARN a job failed"}, log.lines)
 }
 
 func TestEndings(t *testing.T) {
@@ -207,7 +210,8 @@ func TestHealth(t *testing.T) {
 	idle := b.worker()
 	code, h := ask(idle, "/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Equal(t, Health{Database: "ok", Worker: "not working jobs", Provider: ProviderHealth{Model: "openai:m", Status: "not called yet"}}, h)
+	require.Equal(t, Health{Database: "ok", Worker: "not working jobs",
+		Provider: ProviderHealth{Model: "openai:m", Status: "not called yet"}}, h)
 	code, _ = ask(idle, "/healthz")
 	require.Equal(t, http.StatusOK, code)
 
@@ -259,8 +263,9 @@ func TestNewRefuses(t *testing.T) {
 		"concurrency":  {func(c *Config) { c.Concurrency = 2000 }, "concurrency 2000 is out of range"},
 		"poll":         {func(c *Config) { c.PollInterval = time.Millisecond }, "poll interval 1ms is too short"},
 		"stop timeout": {func(c *Config) { c.StopTimeout = -1 }, "stop timeout -1ns is negative"},
-		"provider":     {func(c *Config) { c.Embedding = EmbeddingConfig{Provider: "x"} }, `unknown embedding provider "x"`},
-		"URL":          {func(c *Config) { c.DatabaseURL = "postgres://h:x/d" }, "invalid port"},
+		"provider": {func(c *Config) { c.Embedding = EmbeddingConfig{Provider: "x"} },
+			`unknown embedding provider "x"`},
+		"URL": {func(c *Config) { c.DatabaseURL = "postgres://h:x/d" }, "invalid port"},
 	} {
 		cfg := b.cfg
 		c.change(&cfg)
@@ -328,7 +333,8 @@ func TestStartIsTriedAgain(t *testing.T) {
 func TestRunUntilIdleTakesDueJobs(t *testing.T) {
 	b := setup(t)
 	b.cfg.overdue = time.Hour
-	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at) values ('somebody', now() - interval '1 minute', now() + interval '1 day')`)
+	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at)
+		values ('somebody', now() - interval '1 minute', now() + interval '1 day')`)
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at)
 		values ('reflect', 'reflect', 25, '{"user_id": "ann"}', 'scheduled', now() - interval '1 minute')`)
 	require.NoError(t, b.drain())
@@ -340,7 +346,8 @@ func TestRunUntilIdleTakesDueJobs(t *testing.T) {
 func TestLeaderDoesNothing(t *testing.T) {
 	b := setup(t)
 	b.cfg.overdue = time.Second
-	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at) values ('somebody', now() - interval '1 minute', now() + interval '1 day')`)
+	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at)
+		values ('somebody', now() - interval '1 minute', now() + interval '1 day')`)
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at)
 		values ('check_trigger', 'default', 25, '{"user_id": "ann"}', 'retryable', now() - interval '1 minute')`)
 	require.NoError(t, b.drain())
@@ -348,9 +355,12 @@ func TestLeaderDoesNothing(t *testing.T) {
 
 	// A leader that does its work stays the leader.
 	b.exec(`delete from oxbow.river_leader`)
-	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at) values ('somebody', now() - interval '1 minute', now() + interval '1 day')`)
+	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at)
+		values ('somebody', now() - interval '1 minute', now() + interval '1 day')`)
 	for state, due := range map[string]string{"scheduled": "1 hour", "available": "-1 hour"} {
-		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at) values ('expire_trend', 'nobody works it', 25, '{}', $1::text::oxbow.river_job_state, now() + $2::text::interval)`, state, due)
+		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, state, scheduled_at)
+			values ('expire_trend', 'nobody works it', 25, '{}', $1::text::oxbow.river_job_state,
+			now() + $2::text::interval)`, state, due)
 	}
 	deposed, err := store.DeposeLeader(t.Context(), b.pool, time.Second)
 	require.NoError(t, err)

@@ -32,25 +32,32 @@ func TestScheduleNext(t *testing.T) {
 func TestFollowSchedule(t *testing.T) {
 	b := setup(t)
 	b.cfg.scheduleAge = 20 * time.Millisecond
-	b.exec(`insert into oxbow.job_schedules (kind, schedule) values ('consistency_check', '0 0 29 2 *'), ('sweep', '1 day')`)
+	b.exec(`insert into oxbow.job_schedules (kind, schedule) values ('consistency_check', '0 0 29 2 *'),
+		('sweep', '1 day')`)
 	w := b.worker()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
-	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'sweep' and last_outcome = 'completed' and last_seconds >= 0`)
-	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'sweep' and next_run_at > now() + interval '23 hours'`)
-	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'consistency_check' and extract(month from next_run_at at time zone 'UTC') = 2`)
-	require.Zero(t, b.count(`oxbow.river_job where kind = 'consistency_check'`), "a cron expression is not run at the start")
+	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'sweep' and last_outcome = 'completed'
+		and last_seconds >= 0`)
+	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'sweep'
+		and next_run_at > now() + interval '23 hours'`)
+	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'consistency_check' and extract(month
+		from next_run_at at time zone 'UTC') = 2`)
+	require.Zero(t, b.count(`oxbow.river_job where kind = 'consistency_check'`),
+		"a cron expression is not run at the start")
 
 	b.exec(`update oxbow.job_schedules set schedule = '1 second' where kind = 'sweep'`)
 	b.eventually(`select count(*) >= 3 from oxbow.river_job where kind = 'sweep' and state = 'completed'`)
 	b.exec(`update oxbow.job_schedules set schedule = null where kind = 'consistency_check'`)
-	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'consistency_check' and next_run_at between now() + interval '23 hours' and now() + interval '24 hours'`)
+	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'consistency_check'
+		and next_run_at between now() + interval '23 hours' and now() + interval '24 hours'`)
 
 	_, running, err := RunNow(t.Context(), b.pool, "consistency_check")
 	require.NoError(t, err)
 	require.False(t, running)
-	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'consistency_check' and last_outcome = 'completed'`)
+	b.eventually(`select count(*) = 1 from oxbow.job_schedules where kind = 'consistency_check'
+		and last_outcome = 'completed'`)
 	stop()
 	require.NoError(t, <-done)
 

@@ -78,12 +78,14 @@ func (s *scripted) Reflect(ctx context.Context, b reasoner.Batch) (p reasoner.Pr
 	for _, key := range order {
 		switch id, there := live[key]; {
 		case !there && pro[key] != nil:
-			p.Patterns = append(p.Patterns, reasoner.Pattern{Key: key, Content: "Likes " + key + ".", Evidence: pro[key]})
+			p.Patterns = append(p.Patterns, reasoner.Pattern{Key: key, Content: "Likes " + key + ".",
+				Evidence: pro[key]})
 		case there && pro[key] != nil:
 			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: id, Evidence: pro[key]})
 		}
 		if con[key] != nil && live[key] != uuid.Nil {
-			p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: live[key], Evidence: con[key], Reason: "denied"})
+			p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: live[key], Evidence: con[key],
+				Reason: "denied"})
 		}
 	}
 	return p, nil
@@ -134,7 +136,8 @@ func (b *bundle) waiting(user string, contents ...string) []uuid.UUID {
 		  insert into oxbow.memories (user_id, memory_type, id, content, valid_at)
 		  select $1, 'episodic', id, content, $4::timestamptz - (cardinality($2::uuid[]) - n + 1) * interval '1 day'
 		    from unnest($2::uuid[], $3::text[]) with ordinality x(id, content, n) returning id, valid_at, importance)
-		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at) select $1, 'episodic', id, importance, valid_at from m`,
+		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
+		select $1, 'episodic', id, importance, valid_at from m`,
 		user, ids, contents, now)
 	b.exec(`delete from oxbow.river_job where kind = 'embed'`)
 	return ids
@@ -146,8 +149,10 @@ func several(n int, what string) []string { return numbered(n, what+":") }
 // enqueue inserts a job for a user.
 func (b *bundle) enqueue(kind, user string) {
 	b.Helper()
-	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ($1, case $1 when 'expire_trend' then 'default' else 'reflect' end, 25,
-		jsonb_build_object('user_id', $2::text, 'trigger_type', 'importance_accumulated', 'trigger_value', 42))`, kind, user)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ($1, case $1
+		when 'expire_trend' then 'default' else 'reflect' end, 25,
+		jsonb_build_object('user_id', $2::text, 'trigger_type', 'importance_accumulated', 'trigger_value', 42))`, kind,
+		user)
 }
 
 // reflect processes the inbox immediately, with a new worker.
@@ -195,7 +200,8 @@ func (b *bundle) allHeld(user string) (all []trait) {
 	defer rows.Close()
 	for rows.Next() {
 		var t trait
-		require.NoError(b, rows.Scan(&t.ID, &t.Content, &t.Stage, &t.Confidence, &t.Reinforced, &t.Supporting, &t.Against))
+		require.NoError(b, rows.Scan(&t.ID, &t.Content, &t.Stage, &t.Confidence, &t.Reinforced, &t.Supporting,
+			&t.Against))
 		all = append(all, t)
 	}
 	require.NoError(b, rows.Err())
@@ -205,7 +211,8 @@ func (b *bundle) allHeld(user string) (all []trait) {
 // events returns the events of a trait.
 func (b *bundle) events(id uuid.UUID) []string {
 	b.Helper()
-	return get[[]string](b, `select coalesce(array_agg(event order by seq), '{}') from oxbow.trait_events where trait_id = $1`, id)
+	return get[[]string](b, `select coalesce(array_agg(event order by seq), '{}') from oxbow.trait_events
+		where trait_id = $1`, id)
 }
 
 // consistent checks that all traits agree with their events and their evidence.

@@ -48,6 +48,7 @@ func TestSensoryJobIsNotTheOwners(t *testing.T) {
 	_, err = tx.Exec(t.Context(), `set local role oxbow_worker`)
 	require.NoError(t, err)
 	var made, moved int
-	require.NoError(t, tx.QueryRow(t.Context(), `select made, moved from oxbow.sensory_partitions()`).Scan(&made, &moved))
+	require.NoError(t, tx.QueryRow(t.Context(), `select made, moved from oxbow.sensory_partitions()`).Scan(&made,
+		&moved))
 	require.Equal(t, []int{6, 1}, []int{made, moved})
 }

@@ -23,7 +23,8 @@ func TestUnknownContextIsNotASecondOne(t *testing.T) {
 		b.cfg.Now = func() time.Time { return now }
 		memory := b.waiting("ann", c.says)[0]
 		b.reflect("ann")
-		require.Equal(t, c.quality+" "+c.context, get[string](b, `select quality || ' ' || context from oxbow.trait_evidence where memory_id = $1`, memory))
+		require.Equal(t, c.quality+" "+c.context, get[string](b,
+			`select quality || ' ' || context from oxbow.trait_evidence where memory_id = $1`, memory))
 	}
 	require.Equal(t, 6, b.held("ann").Supporting)
 	require.Equal(t, 3, b.count(`oxbow.trait_evidence where context = 'general'`))
@@ -36,7 +37,8 @@ func (b *bundle) at(user, content string, moments ...time.Time) {
 	b.exec(`
 		with m as (
 		  insert into oxbow.memories (user_id, memory_type, content, valid_at)
-		  select $1, 'episodic', $2 || ' ' || n, at from unnest($3::timestamptz[]) with ordinality x(at, n) returning id, valid_at, importance)
+		  select $1, 'episodic', $2 || ' ' || n, at from unnest($3::timestamptz[]) with ordinality x(at, n)
+		  returning id, valid_at, importance)
 		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
 		select $1, 'episodic', id, importance, valid_at from m`, user, content, moments)
 	b.exec(`delete from oxbow.river_job where kind = 'embed'`)
@@ -47,7 +49,8 @@ func (b *bundle) at(user, content string, moments ...time.Time) {
 func TestHoursTakeATimeZone(t *testing.T) {
 	b := setup(t)
 	b.cfg.Now = func() time.Time { return morning }
-	b.exec(`insert into oxbow.users (user_id, language, timezone) values ('unset', 'zh', null), ('utc', 'zh', 'UTC'), ('hao', 'zh', 'Asia/Shanghai')`)
+	b.exec(`insert into oxbow.users (user_id, language, timezone) values ('unset', 'zh', null), ('utc', 'zh', 'UTC'),
+		('hao', 'zh', 'Asia/Shanghai')`)
 	var walks []time.Time
 	for i := range 4 {
 		walks = append(walks, time.Date(2026, 2, 23+i, 1, 10, 0, 0, time.UTC))
@@ -55,7 +58,8 @@ func TestHoursTakeATimeZone(t *testing.T) {
 	for user, want := range map[string]string{"unset": "", "nobody": "", "hao": "", "utc": "习惯在深夜活动"} {
 		b.at(user, "出门走了一圈", walks...)
 		b.reflect(user)
-		require.Equal(t, want, get[string](b, `select coalesce(string_agg(content, ', '), '') from oxbow.traits where user_id = $1`, user), user)
+		require.Equal(t, want, get[string](b, `select coalesce(string_agg(content, ', '), '') from oxbow.traits
+			where user_id = $1`, user), user)
 	}
 	require.Zero(t, b.count(`oxbow.trait_clues where user_id in ('unset', 'nobody') and key like 'time:%'`))
 	require.Zero(t, b.count(`oxbow.trait_evidence where user_id <> 'hao' and timezone <> 'UTC'`))
@@ -78,7 +82,8 @@ func TestHoursReflectedDaily(t *testing.T) {
 	b.at("bulk", "Sorted screws in the workshop", nights...)
 	b.reflect("bulk")
 	visible := func(user string) string {
-		return get[string](b, `select string_agg(content, ', ' order by content) from oxbow.traits where user_id = $1 and stored_stage in ('emerging', 'established', 'core')`, user)
+		return get[string](b, `select string_agg(content, ', ' order by content) from oxbow.traits where user_id = $1
+			and stored_stage in ('emerging', 'established', 'core')`, user)
 	}
 	require.Equal(t, "Tends to be active late at night", visible("daily"))
 	require.Equal(t, visible("bulk"), visible("daily"))
@@ -111,7 +116,8 @@ func TestTrendsByRules(t *testing.T) {
 		b.later("ann", 3, "Went climbing with the club.")
 		require.Equal(t, []any{"trend", 1}, []any{b.held("ann").Stage, b.held("ann").Reinforced})
 		b.later("ann", 3, "Went climbing after work.")
-		require.Equal(t, []any{"candidate", 0.3, 2}, []any{b.held("ann").Stage, b.held("ann").Confidence, b.held("ann").Reinforced})
+		require.Equal(t, []any{"candidate", 0.3, 2}, []any{b.held("ann").Stage, b.held("ann").Confidence,
+			b.held("ann").Reinforced})
 		require.Equal(t, "trend_promotion", get[string](b, `select derived_from from oxbow.traits`))
 		b.later("ann", 3, "Went climbing, three routes.")
 		require.Equal(t, "emerging", b.held("ann").Stage)
@@ -128,7 +134,8 @@ func TestTrendsByRules(t *testing.T) {
 		require.Equal(t, "dissolved", b.held("ann").Stage)
 		require.Equal(t, []string{"created", "reinforced", "dissolved"}, b.events(b.held("ann").ID))
 		b.later("ann", 3, "Went climbing again after all.")
-		require.Equal(t, []any{"candidate", 4}, []any{b.held("ann").Stage, b.held("ann").Supporting}, "what was seen then counts")
+		require.Equal(t, []any{"candidate", 4}, []any{b.held("ann").Stage, b.held("ann").Supporting},
+			"what was seen then counts")
 		b.consistent()
 	})
 }
@@ -145,7 +152,8 @@ func TestFewMemoriesByRules(t *testing.T) {
 	require.Equal(t, []any{"candidate", 0.2}, []any{b.held("ann").Stage, b.held("ann").Confidence})
 	require.Empty(t, b.allHeld("bob"))
 
-	for _, what := range []string{"kayaking", "climbing", "surfing", "knitting", "archery", "sailing", "painting", "fishing", "swimming", "hiking", "camping", "dancing"} {
+	for _, what := range []string{"kayaking", "climbing", "surfing", "knitting", "archery", "sailing", "painting",
+		"fishing", "swimming", "hiking", "camping", "dancing"} {
 		b.at("mia", "Went "+what, morning.AddDate(0, 0, -9), morning.AddDate(0, 0, -3))
 	}
 	b.reflect("mia")

@@ -37,7 +37,8 @@ func setup(t *testing.T) *bundle {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return &bundle{T: t, dsn: dsn, pool: pool, cfg: Config{
-		DatabaseURL: dsn, Concurrency: 2, Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)), fast: true, lastWait: time.Minute,
+		DatabaseURL: dsn, Concurrency: 2, Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)), fast: true,
+		lastWait: time.Minute,
 	}}
 }
 
@@ -75,7 +76,8 @@ func (w *logWatcher) Write(line []byte) (int, error) {
 func (b *bundle) remote() *embeddingtest.Server {
 	b.Helper()
 	server := embeddingtest.New(b.T, 1024)
-	b.cfg.Embedding = EmbeddingConfig{Provider: "openai", Model: "m", Dimension: 1024, URL: server.OpenAIURL(), Timeout: time.Minute}
+	b.cfg.Embedding = EmbeddingConfig{Provider: "openai", Model: "m", Dimension: 1024, URL: server.OpenAIURL(),
+		Timeout: time.Minute}
 	b.exec(`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 	return server
 }
@@ -106,7 +108,8 @@ func (b *bundle) insert(user string, contents ...string) []uuid.UUID {
 	for i := range ids {
 		ids[i] = uuid.New()
 	}
-	b.exec(`insert into oxbow.memories (user_id, memory_type, id, content) select $1, 'episodic', * from unnest($2::uuid[], $3::text[])`,
+	b.exec(`insert into oxbow.memories (user_id, memory_type, id, content) select $1, 'episodic', *
+		from unnest($2::uuid[], $3::text[])`,
 		user, ids, contents)
 	return ids
 }
@@ -142,7 +145,8 @@ func (b *bundle) drain() error {
 // hurry makes postponed jobs due.
 func (b *bundle) hurry() {
 	b.Helper()
-	b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() where state in ('scheduled', 'retryable', 'available')`)
+	b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now()
+		where state in ('scheduled', 'retryable', 'available')`)
 }
 
 // work runs all jobs, including postponed ones.
@@ -155,7 +159,8 @@ func (b *bundle) work() {
 // embedded returns how many of the memories have terms, and how many have a vector.
 func (b *bundle) embedded(ids []uuid.UUID) (terms, vectors int) {
 	b.Helper()
-	return b.count(`oxbow.memory_terms where memory_id = any($1)`, ids), b.count(`oxbow.memory_vectors where memory_id = any($1)`, ids)
+	return b.count(`oxbow.memory_terms where memory_id = any($1)`, ids),
+		b.count(`oxbow.memory_vectors where memory_id = any($1)`, ids)
 }
 
 type job struct {
@@ -176,7 +181,8 @@ func (b *bundle) job(kind string) job {
 	var last *string
 	require.NoError(b, b.pool.QueryRow(b.Context(), `
 		select id, state::text, attempt, extract(epoch from scheduled_at - now())::float8,
-		       coalesce(extract(epoch from scheduled_at - attempted_at), 0)::float8, errors[cardinality(errors)] ->> 'error'
+		       coalesce(extract(epoch from scheduled_at - attempted_at), 0)::float8,
+		       errors[cardinality(errors)] ->> 'error'
 		  from oxbow.river_job where kind = $1`, kind).Scan(&j.ID, &j.State, &j.Attempt, &j.Wait, &j.Pause, &last))
 	if last != nil {
 		j.LastError = *last

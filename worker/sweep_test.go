@@ -91,7 +91,8 @@ func TestSweepLeavesAlone(t *testing.T) {
 
 func TestSweepWalksInPages(t *testing.T) {
 	b := setup(t)
-	b.exec(`insert into oxbow.memories (user_id, content, created_at) select 'user ' || i % 7, 'memory ' || i, now() - interval '1000 hours' from generate_series(1, 50) i`)
+	b.exec(`insert into oxbow.memories (user_id, content, created_at)
+		select 'user ' || i % 7, 'memory ' || i, now() - interval '1000 hours' from generate_series(1, 50) i`)
 	b.exec(`delete from oxbow.river_job`)
 	var found []store.MemoryRef
 	for pages := 0; ; pages++ {
@@ -115,9 +116,11 @@ func TestSweepChecksWhetherReflectionIsDue(t *testing.T) {
 	b.exec(`insert into oxbow.memories (user_id, content) select 'user ' || i, 'memory' from generate_series(1, 5) i`)
 	require.NoError(t, b.drain())
 	require.Equal(t, 5, b.count(`oxbow.reflection_inbox`))
-	b.exec(`update oxbow.reflection_inbox set added_at = now() - interval '25 hours' where user_id in ('user 2', 'user 4')`)
+	b.exec(`update oxbow.reflection_inbox set added_at = now() - interval '25 hours'
+		where user_id in ('user 2', 'user 4')`)
 	b.sweep()
-	require.Equal(t, []string{"user 2", "user 4"}, get[[]string](b, `select array_agg(user_id order by user_id) from oxbow.reflection_cycles where trigger_type = 'scheduled'`))
+	require.Equal(t, []string{"user 2", "user 4"}, get[[]string](b,
+		`select array_agg(user_id order by user_id) from oxbow.reflection_cycles where trigger_type = 'scheduled'`))
 
 	var seen []string
 	for range 4 {
@@ -145,13 +148,15 @@ func TestSweepMeetsADeadlock(t *testing.T) {
 	due()
 	b.exec(`update oxbow.reflection_cycles set completed_at = now() - interval '25 hours'`)
 	// another worker runs them
-	b.exec(`update oxbow.river_job set state = 'running', attempted_at = now(), finalized_at = null where kind = 'reflect'`)
+	b.exec(`update oxbow.river_job set state = 'running', attempted_at = now(), finalized_at = null
+		where kind = 'reflect'`)
 
 	tx, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback(context.Background()) }()
 	lock := func(user string) {
-		_, err := tx.Exec(t.Context(), `select from oxbow.river_job where kind = 'reflect' and args ->> 'user_id' = $1 for update`, user)
+		_, err := tx.Exec(t.Context(), `select from oxbow.river_job where kind = 'reflect'
+			and args ->> 'user_id' = $1 for update`, user)
 		require.NoError(t, err)
 	}
 	_, err = tx.Exec(t.Context(), `set local deadlock_timeout = '1min'`) // so that the sweep detects the deadlock
@@ -161,11 +166,15 @@ func TestSweepMeetsADeadlock(t *testing.T) {
 	swept := make(chan error, 1)
 	go func() { swept <- b.drain() }()
 	require.Eventually(t, func() bool {
-		return b.count(`pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%JobInsertFastMany%'`) == 1
+		return b.count(
+			`pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%JobInsertFastMany%'`) == 1
 	}, 5*time.Minute, 10*time.Millisecond)
 	lock("ann")
 	require.NoError(t, tx.Rollback(t.Context()))
-	require.Eventually(t, func() bool { return b.count(`oxbow.river_job where kind = 'sweep' and finalized_at is null`) == 0 }, 5*time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return b.count(`oxbow.river_job where kind = 'sweep'
+		and finalized_at is null`) == 0
+	}, 5*time.Minute, 10*time.Millisecond)
 	b.exec(`update oxbow.river_job set state = 'completed', finalized_at = now() where kind = 'reflect'`)
 	require.NoError(t, <-swept)
 	require.Equal(t, 2, b.count(`oxbow.river_job where kind = 'sweep' and state = 'completed'`))
@@ -232,7 +241,8 @@ func TestRecountContinuesAfterTimeout(t *testing.T) {
 	waiting, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
-		b.eventually(`select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')`)
+		b.eventually(`select exists (select from pg_stat_activity where datname = current_database()
+			and wait_event_type = 'Lock')`)
 	}()
 	_, err = store.RecountTerms(waiting, b.pool, 10)
 	require.ErrorIs(t, err, context.Canceled)
@@ -249,7 +259,8 @@ func TestRecountContinuesAfterTimeout(t *testing.T) {
 func TestSweepNotesOldEntities(t *testing.T) {
 	b := setup(t)
 	for _, user := range []string{"ann", "bob", "林"} {
-		b.exec(`insert into oxbow.memories (user_id, content, metadata) values ($1, 'Anna sings.', '{"entities": [{"name": "Anna", "kind": "person"}]}'), ($1, 'x', '{}')`, user)
+		b.exec(`insert into oxbow.memories (user_id, content, metadata)
+			values ($1, 'Anna sings.', '{"entities": [{"name": "Anna", "kind": "person"}]}'), ($1, 'x', '{}')`, user)
 	}
 	require.NoError(t, b.drain())
 	b.exec(`delete from oxbow.entity_mentions`)

@@ -37,16 +37,19 @@ func (b *bundle) near(user string, id uuid.UUID) []string {
 func (b *bundle) asNear(user string, id uuid.UUID, found, nearest []string) float64 {
 	b.Helper()
 	return get[float64](b, `
-		with d as (select v.memory_id, v.embedding <=> q.embedding as distance from oxbow.memory_vectors v, oxbow.memory_vectors q
+		with d as (select v.memory_id, v.embedding <=> q.embedding as distance
+		from oxbow.memory_vectors v, oxbow.memory_vectors q
 		            where v.user_id = $1 and q.user_id = $1 and q.memory_id = $2)
 		select count(*) / 10.0::float8 from d where memory_id = any($3::uuid[])
-		   and distance <= (select max(distance) + 1e-6 from d where memory_id = any($4::uuid[]))`, user, id, found[:10], nearest[:10])
+		   and distance <= (select max(distance) + 1e-6 from d where memory_id = any($4::uuid[]))`, user, id,
+		found[:10], nearest[:10])
 }
 
 // different returns n texts, alternately English and Chinese, with few words in common.
 func different(n int) []string {
 	rng := rand.New(rand.NewPCG(1, 2))
-	english := strings.Fields("harbour lantern violin teapot telescope jacket camera kayak mirror garden thermometer umbrella guitar printer bicycle recipe")
+	english := strings.Fields(
+		"harbour lantern violin teapot telescope jacket camera kayak mirror garden thermometer umbrella guitar printer bicycle recipe")
 	chinese := strings.Fields("图书馆 菜市场 办公室 自行车 小提琴 体检 登山包 普洱茶 咖啡 雨伞 电影票 钢琴谱 实验 花盆 博物馆 植物园")
 	texts := make([]string, n)
 	for i := range texts {
@@ -55,7 +58,8 @@ func different(n int) []string {
 			words, between = chinese, "的"
 		}
 		picked := rng.Perm(len(words))[:4]
-		texts[i] = strings.Join([]string{words[picked[0]], words[picked[1]], words[picked[2]], words[picked[3]]}, between)
+		texts[i] = strings.Join([]string{words[picked[0]], words[picked[1]], words[picked[2]], words[picked[3]]},
+			between)
 	}
 	return texts
 }
@@ -106,7 +110,8 @@ func TestVectorIndex(t *testing.T) {
 	require.Len(t, users, 1)
 	require.Equal(t, []any{"ann", "ready", int64(150)}, []any{users[0].UserID, users[0].State, users[0].Vectors})
 	// The catalog does not reveal which users have an index.
-	require.Zero(t, b.count(`pg_indexes where schemaname = 'oxbow' and indexdef like '%ann%' and indexdef not like '%annotation%'`))
+	require.Zero(t,
+		b.count(`pg_indexes where schemaname = 'oxbow' and indexdef like '%ann%' and indexdef not like '%annotation%'`))
 
 	b.exec(`update oxbow.settings set value = '{"policy": "never"}' where key = 'vector_index'`)
 	b.keepIndex()
@@ -175,7 +180,8 @@ func TestVectorIndexInterrupted(t *testing.T) {
 // fill continues with the index until nothing is left to do.
 func (b *bundle) fill() {
 	b.Helper()
-	for _, step := range []func(context.Context, store.DB, int) (int, error){store.EndSlots, store.WalkVectors, store.IndexVectors} {
+	for _, step := range []func(context.Context, store.DB, int) (int, error){store.EndSlots, store.WalkVectors,
+		store.IndexVectors} {
 		for n := 1; n > 0; {
 			var err error
 			n, err = step(b.Context(), b.pool, 50)
@@ -273,7 +279,8 @@ func TestVectorIndexInAnotherCluster(t *testing.T) {
 	b.exec(`update oxbow.settings set value = '{"policy": "auto", "from": 100}' where key = 'vector_index'`)
 	b.insert("ann", different(110)...)
 	require.NoError(t, b.drain())
-	b.exec(`insert into oxbow.vector_slots (user_id, memory_type, slot, born) values ('ann', 'episodic', 1, '99999999999')`)
+	b.exec(`insert into oxbow.vector_slots (user_id, memory_type, slot, born)
+		values ('ann', 'episodic', 1, '99999999999')`)
 	b.untilReady(1)
 	require.Equal(t, 110, b.count(`oxbow.indexed_vectors where slot = 1`))
 }
@@ -288,7 +295,8 @@ func TestVectorIndexWithoutStatistics(t *testing.T) {
 	b.exec(`update oxbow.indexed_vectors set slot = null, embedding = null where memory_id = any($1)`, ids[:60])
 	b.exec(`create function public.explained(_sql text, out plan text) language plpgsql as $$
 		begin execute 'explain (analyze, buffers, format json) ' || _sql into plan; end $$`)
-	plan := get[string](b, `select public.explained(format('select r.* from oxbow.recall_near(''ann'', ''episodic'', 1::smallint, %L::halfvec, null, 70) r',
+	plan := get[string](b, `select public.explained(format('select r.* from oxbow.recall_near(''ann'',
+		''episodic'', 1::smallint, %L::halfvec, null, 70) r',
 		(select embedding from oxbow.memory_vectors where memory_id = $1)))`, ids[0])
 	var told []struct {
 		Plan struct {

@@ -19,8 +19,8 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(t.Context()) })
 	evidence := traittest.Evidence{Content: "Ada rowed before breakfast.", At: traittest.Day(1, 9)}
-	id := traittest.Trait{UserID: "ada", Content: "Ada rows.", Events: []traittest.Event{traittest.Created(traittest.Day(1,
-		10), 0.4, evidence)}}.Insert(t, conn)
+	id := traittest.Trait{UserID: "ada", Content: "Ada rows.",
+		Events: []traittest.Event{traittest.Created(traittest.Day(1, 10), 0.4, evidence)}}.Insert(t, conn)
 	traittest.Trait{UserID: "林", Content: "林早起。"}.Insert(t, conn)
 	require.Equal(t, "Checked 2 traits of 2 users: no problems.", d.ok("check"))
 	require.Equal(t, "Checked 1 trait of 1 user: no problems.", d.ok("check", "ada", "--repair"))

@@ -27,7 +27,8 @@ func TestContext(t *testing.T) {
 	d.introduce()
 	const traits = "## Core traits\n- Is introverted\n## Preferences\n- Prefers tea (probably)\n" +
 		"## Behaviors\n- Rows at dawn"
-	require.Equal(t, traits+"\n## Facts and events\n- The boat is called Heron.\n- 2025-10-12, Ada: We painted the boat.",
+	require.Equal(t,
+		traits+"\n## Facts and events\n- The boat is called Heron.\n- 2025-10-12, Ada: We painted the boat.",
 		d.ok("context", "ada", "What is the boat called?"))
 	require.Equal(t, traits, d.ok("context", "ada", "--type", "trait"))
 	require.Equal(t, "## Core traits\n- Is introverted", d.ok("context", "ada", "--max-tokens", "12"))

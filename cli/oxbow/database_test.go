@@ -119,7 +119,8 @@ func (d on) number(sql string, args ...any) (n int) {
 func (d on) rows() int {
 	d.t.Helper()
 	return d.number(`
-		select sum((xpath('/row/n/text()', query_to_xml(format('select count(*) as n from %s', c.oid::regclass), false, true,
+		select sum((xpath('/row/n/text()', query_to_xml(format('select count(*) as n from %s', c.oid::regclass), false,
+		true,
 			'')))[1]::text::int)
 		from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id'
 		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`) +
@@ -173,7 +174,8 @@ func TestDatabaseIsNotReady(t *testing.T) {
 	file := lines(t, `{"user":"ada","id":"1","content":"x"}`,
 		`{"type":"question","user":"ada","question":"q","gold":["1"]}`)
 	id := uuid.NewString()
-	commands := [][]string{{"remember", "u", "x"}, {"recall", "u", "x"}, {"import", file}, {"export", "u"}, {"show", id},
+	commands := [][]string{{"remember", "u", "x"}, {"recall", "u", "x"}, {"import", file}, {"export", "u"},
+		{"show", id},
 		{"status"},
 		{"eval", file}, {"forget", "u", id}, {"restore", "u", id}, {"erase", "u", "--yes"}}
 	newer, older, bare := onDatabase(t), onDatabase(t), onDatabase(t)
@@ -181,11 +183,12 @@ func TestDatabaseIsNotReady(t *testing.T) {
 	older.exec(`update oxbow.schema_version set version = 1`)
 	bare.exec(`drop extension vector cascade`)
 	for says, d := range map[string]on{
-		"cannot connect to PostgreSQL on socket /no/such/directory": {t, "host=/no/such/directory user=u password=secret"},
-		"the database has no Oxbow schema":                          {t, pgtest.Empty(t)},
-		"the database is newer than this version of oxbow":          newer,
-		"the database is older than this version of oxbow":          older,
-		"a PostgreSQL extension is missing":                         bare,
+		"cannot connect to PostgreSQL on socket /no/such/directory": {t,
+			"host=/no/such/directory user=u password=secret"},
+		"the database has no Oxbow schema":                 {t, pgtest.Empty(t)},
+		"the database is newer than this version of oxbow": newer,
+		"the database is older than this version of oxbow": older,
+		"a PostgreSQL extension is missing":                bare,
 	} {
 		for _, args := range commands {
 			r := d.run(args...)

@@ -87,7 +87,8 @@ func TestDoctorFinds(t *testing.T) {
 		"key gone": {`alter table oxbow.activity drop constraint activity_pkey`, "indexes",
 			"activity_pkey on activity", doctor.LevelError},
 		"index invalid": {`update pg_index set indisvalid = false
-			where indexrelid = 'oxbow.memory_links_to_idx'::regclass`, "indexes", "memory_links_to_idx", doctor.LevelError},
+			where indexrelid = 'oxbow.memory_links_to_idx'::regclass`, "indexes", "memory_links_to_idx",
+			doctor.LevelError},
 		"index too much": {`create index mine on oxbow.messages (role)`, "indexes", "never been used: mine on messages",
 			doctor.LevelAdvice},
 		"policy off": {`alter table oxbow.messages disable row level security`, "rights",
@@ -108,7 +109,8 @@ func TestDoctorFinds(t *testing.T) {
 		"given up": {`insert into oxbow.river_job (kind, queue, args, state, attempt, finalized_at, errors)
 			values ('embed', 'embed', '{}', 'discarded', 25, now(), array['{"error": "磁盘已满"}']::jsonb[])`,
 			"queue", "1 job of kind embed given up: 磁盘已满", doctor.LevelWarning},
-		"periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts, finalized_at,
+		"periodic": {`insert into oxbow.river_job (kind, queue, args, metadata, state, attempt, max_attempts,
+			finalized_at,
 			errors)
 			values ('settle', 'default', '{}', '{"periodic": true}', 'discarded', 1, 1, now(),
 			array['{"error": "磁盘已满"}']::jsonb[]);
@@ -143,7 +145,8 @@ func TestDoctorFinds(t *testing.T) {
 			"traits", "the last check found 2 inconsistent traits", doctor.LevelError},
 		"other model": {`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}'
 			where key = 'embedding'`,
-			"model", "the vectors are of openai:m with 1024 dimensions, but local-v1 with 1024 dimensions is configured here",
+			"model",
+			"the vectors are of openai:m with 1024 dimensions, but local-v1 with 1024 dimensions is configured here",
 			doctor.LevelWarning},
 		"settings": {`do $$ begin execute format('alter database %I set idle_in_transaction_session_timeout = 0',
 			current_database());
@@ -206,9 +209,10 @@ func TestDoctorTimeout(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	r := d.run("doctor", "--json", "--timeout", "1ms")
-	require.Contains(t, decoded[diagnosis](t, r.out).Findings, doctor.Finding{Level: doctor.LevelUnseen, About: "rights",
-		What: "this part could not be examined: ERROR: canceling statement due to statement timeout (SQLSTATE 57014)",
-		Why:  "A query took longer than --timeout, 1ms.", Do: "Run oxbow doctor --timeout 10ms."})
+	require.Contains(t, decoded[diagnosis](t, r.out).Findings,
+		doctor.Finding{Level: doctor.LevelUnseen, About: "rights",
+			What: "this part could not be examined: ERROR: canceling statement due to statement timeout (SQLSTATE 57014)",
+			Why:  "A query took longer than --timeout, 1ms.", Do: "Run oxbow doctor --timeout 10ms."})
 	for _, timeout := range []string{"0s", "1ns", "-1s", "61m", "1000h"} {
 		r = d.run("doctor", "--timeout", timeout)
 		require.Equal(t, exitUsage, r.code)

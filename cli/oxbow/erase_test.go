@@ -88,8 +88,8 @@ func (d on) live(user, word string) (trait string) {
 	edited := d.ok("trait", "edit", trait, "--content", "Climbs at "+word, "--reason", "it is "+word)
 	trait = edited[len(edited)-37 : len(edited)-1]
 	old, gone := d.ok("remember", user, "The boat is in "+word), d.ok("remember", user, "The house is in "+word)
-	d.exec(`select oxbow.supersede($1::text, $2::text::uuid, 'The boat left ' || $3, reason => 'from ' || $3)`, user, old,
-		word)
+	d.exec(`select oxbow.supersede($1::text, $2::text::uuid, 'The boat left ' || $3, reason => 'from ' || $3)`, user,
+		old, word)
 	d.ok("forget", user, gone, "--reason", "no more "+word)
 	d.work()
 	// Failed jobs record the reason, and jobs that walk over all users record where they stopped.
@@ -141,8 +141,8 @@ func TestErasedUserIsInNoDump(t *testing.T) {
 			before := tablesWith(d.pgDump(), traces...)
 			for _, table := range []string{"memories_fact", "memories_episodic", "memories_trait", "memories_document",
 				"memory_terms_fact", "memory_history",
-				"memory_sources", "messages", "sessions", "users", "trait_evidence", "trait_events", "entities", "document_files",
-				"sensory_candidates", "river_job", "llm_calls", "embedding_refusals"} {
+				"memory_sources", "messages", "sessions", "users", "trait_evidence", "trait_events", "entities",
+				"document_files", "sensory_candidates", "river_job", "llm_calls", "embedding_refusals"} {
 				if strings.Contains(user, "o'") && table == "river_job" {
 					continue // the dump quotes it differently
 				}
@@ -169,7 +169,8 @@ func TestErasedUserIsInNoDump(t *testing.T) {
 			require.Empty(t, tablesWith(d.pgDump(), traces...))
 			shown := d.ok("erase", user, "--receipt", receipt.Proof)
 			require.Contains(t, shown, "Erased user ")
-			require.Contains(t, shown, "Receipt "+receipt.ID.String()+" of "+receipt.At.UTC().Format(time.DateTime)+" UTC")
+			require.Contains(t, shown, "Receipt "+receipt.ID.String()+" of "+receipt.At.UTC().Format(
+				time.DateTime)+" UTC")
 			r := d.run("erase", "bob", "--receipt", receipt.Proof)
 			require.Equal(t, exitFailed, r.code)
 			require.Contains(t, r.err, "no such receipt")
@@ -191,11 +192,13 @@ func TestErasedMemoryIsInNoDump(t *testing.T) {
 			d.ok("end-session", "ann", "s1")
 			d.work()
 			other := d.number(`select count(*) from oxbow.memories where source <> 'summary'`)
-			secret := d.ok("remember", "ann", "Ann's secret is kept in "+word+" 。", "--session", "s1", "--external-id", word)
+			secret := d.ok("remember", "ann", "Ann's secret is kept in "+word+" 。", "--session", "s1", "--external-id",
+				word)
 			summaries := d.number(`select count(*) from oxbow.memories where source = 'summary'`)
 			require.Positive(t, summaries)
 			d.exec(`update oxbow.memories
-				set metadata = jsonb_build_object('entities', jsonb_build_array(jsonb_build_object('name', $1::text, 'kind',
+				set metadata = jsonb_build_object('entities', jsonb_build_array(jsonb_build_object('name',
+				$1::text, 'kind',
 				'place'))) where id = $2::text::uuid`, word, secret)
 			// A summary and a trait that may repeat the memory.
 			summary := d.text(`select id::text from oxbow.memories where source = 'summary' and expired_at is null`)
@@ -207,14 +210,19 @@ func TestErasedMemoryIsInNoDump(t *testing.T) {
 			d.work()
 			d.ok("reflect", "ann", "--now", "2025-06-01")
 			trait := decoded[[]oxbow.Trait](t, d.ok("traits", "ann", "--json"))[0].ID.String()
-			confidence := d.text(`select trait_confidence::text from oxbow.memories_trait where id = $1::text::uuid`, trait)
-			d.exec(`insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key,
+			confidence := d.text(`select trait_confidence::text from oxbow.memories_trait where id = $1::text::uuid`,
+				trait)
+			d.exec(`insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality,
+				session_key,
 				observed_at, timezone, event_seq)
-				select 'ann', $1::text::uuid, 'supporting', 'fact', $2::text::uuid, 'B', 's1', now(), 'UTC', max(seq) + 1
+				select 'ann', $1::text::uuid, 'supporting', 'fact', $2::text::uuid, 'B', 's1', now(), 'UTC',
+				max(seq) + 1
 				from oxbow.trait_events where trait_id = $1::text::uuid`, trait, secret)
-			d.exec(`insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, memories, reason, subtype,
+			d.exec(`insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, memories, reason,
+				subtype,
 				confidence, stage)
-				select user_id, trait_id, seq + 1, 'reinforced', at, 0.2, 1, 'because of ' || $2, subtype, confidence, stage
+				select user_id, trait_id, seq + 1, 'reinforced', at, 0.2, 1, 'because of ' || $2, subtype, confidence,
+				stage
 				  from oxbow.trait_events where trait_id = $1::text::uuid order by seq desc limit 1`, trait, word)
 			d.exec(`update oxbow.memories_trait m set trait_confidence = 0.99 where id = $1::text::uuid`, trait)
 			d.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args, errors, state, finalized_at)

@@ -71,7 +71,8 @@ func TestEvalByHand(t *testing.T) {
 		"absent": {N: 1},
 	}, report.Categories)
 	require.InDelta(t, 0.7, report.All.Recall10, 1e-12)
-	require.Contains(t, r.err, `line 8: the gold id "9" is not a memory of that user in the file; it counts as not found.`)
+	require.Contains(t, r.err,
+		`line 8: the gold id "9" is not a memory of that user in the file; it counts as not found.`)
 	require.Contains(t, r.err, `line 9: the gold id "2" is not a memory of that user`)
 	require.Contains(t, r.err, "skipped 1 question without gold memories.")
 }

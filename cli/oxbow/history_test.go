@@ -109,13 +109,14 @@ func TestHistoryOfConversationsOutOfOrder(t *testing.T) {
 					require.Len(t, c.Messages, 1)
 					require.Equal(t, c.NewContent, c.Messages[0].Content)
 				case "UPDATE":
-					require.Less(t, slices.Index(said, c.OldContent), slices.Index(said, c.NewContent), "%s → %s", c.OldContent,
-						c.NewContent)
+					require.Less(t, slices.Index(said, c.OldContent), slices.Index(said, c.NewContent), "%s → %s",
+						c.OldContent, c.NewContent)
 				default:
 					require.Fail(t, c.Event)
 				}
 			}
-			require.Zero(t, d.number(`select count(*) from oxbow.memory_links l join oxbow.memories n on n.id = l.from_id
+			require.Zero(t, d.number(`select count(*) from oxbow.memory_links l
+				join oxbow.memories n on n.id = l.from_id
 				join oxbow.memories o on o.id = l.to_id where l.relation = 'supersedes' and n.valid_at < o.valid_at`))
 		})
 	}

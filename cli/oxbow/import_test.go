@@ -103,7 +103,8 @@ func TestImportWays(t *testing.T) {
 	require.Equal(t, exitFailed, mixed.code)
 	require.Contains(t, mixed.err, "--user would merge the memories of 2 users")
 	require.Zero(t, d.number(`select count(*) from oxbow.memories where user_id = 'eve'`))
-	require.Contains(t, d.ok("import", lines(t, `{"content":"no user in the line"}`), "--user", "eve"), "1 memory added.")
+	require.Contains(t, d.ok("import", lines(t, `{"content":"no user in the line"}`), "--user", "eve"),
+		"1 memory added.")
 	require.Contains(t, d.ok("import", lines(t, "", `{"type":"question","user":"u","question":"q","gold":[]}`)),
 		"no memories; 1 question ignored.")
 

@@ -54,8 +54,10 @@ func v1Sample(d on) {
 		7: {"trait", "Ada is active late at night", `{"trait_subtype": "behavior", "trait_stage": "emerging", ` +
 			`"confidence": 0.5, "context": "personal", "reinforcement_count": 2, "contradiction_count": 0, "first_observed": ` +
 			`"2024-03-01", "last_reinforced": "2024-03-09", "derived_from": "reflection", "note": "kept",
-		      "evidence": {"supporting": [{"id": "` + v1id(3) + `", "quality": "C"}, {"id": "` + v1id(4) + `", "quality": ` +
-			`"B"}, {"id": "` + v1id(999) + `", "quality": "A"}], "contradicting": [{"id": "` + v1id(2) + `", "quality": ` +
+		      "evidence": {"supporting": [{"id": "` + v1id(3) + `", "quality": "C"}, {"id": "` + v1id(4) +
+			`", "quality": ` +
+			`"B"}, {"id": "` + v1id(999) + `", "quality": "A"}], "contradicting": [{"id": "` + v1id(2) +
+			`", "quality": ` +
 			`"D"}], "parent_trait": "` + v1id(8) + `"}}`, `created_at = '2024-03-10'`},
 		8: {"trait", "Ada prefers the night",
 			`{"trait_subtype": "preference", "trait_stage": "established", "confidence": 0.7, "last_reinforced": ` +
@@ -68,8 +70,8 @@ func v1Sample(d on) {
 		if row.kind == "" {
 			continue
 		}
-		d.exec(`insert into embeddings (id, user_id, content, memory_type, metadata) values ($1, 'ada', $2, $3, $4)`, v1id(i),
-			row.content, row.kind, row.metadata)
+		d.exec(`insert into embeddings (id, user_id, content, memory_type, metadata) values ($1, 'ada', $2, $3, $4)`,
+			v1id(i), row.content, row.kind, row.metadata)
 		if row.more != "" {
 			d.exec(`update embeddings set `+row.more+` where id = $1`, v1id(i))
 		}
@@ -122,7 +124,8 @@ func TestImportV1(t *testing.T) {
 	of := func(n int, columns string) string {
 		return d.text(`select row(`+columns+`)::text from oxbow.memories where user_id = 'ada' and id = $1`, v1id(n))
 	}
-	require.Equal(t, `(fact,"Ada lives in Lisbon",0.8,home,chat-1,"{""tags"": [""x""], ""emotion"": {""arousal"": 0.4}}")`,
+	require.Equal(t,
+		`(fact,"Ada lives in Lisbon",0.8,home,chat-1,"{""tags"": [""x""], ""emotion"": {""arousal"": 0.4}}")`,
 		of(1, "memory_type, content, importance, category, session_id, metadata"))
 	require.Equal(t, `("2023-01-01 00:00:00+00","2024-05-01 00:00:00+00","2023-01-02 00:00:00+00","2024-05-02 `+
 		`00:00:00+00",`+v1id(2)+`)`,
@@ -210,7 +213,8 @@ func TestImportV1RefusesRows(t *testing.T) {
 	mapped := decoded[importv1.Report](t, d.ok("import-v1", "--again", "--map", "preference=fact", "--importance-scale",
 		"10", "--json"))
 	require.Equal(t, importv1.Type{Rows: 21, New: 1, There: 10, Refused: 10}, mapped.Sum())
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where memory_type = 'fact' and id = $1`, v1id(105)))
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where memory_type = 'fact' and id = $1`,
+		v1id(105)))
 }
 
 func TestImportV1FromAnotherDatabase(t *testing.T) {
@@ -222,8 +226,8 @@ func TestImportV1FromAnotherDatabase(t *testing.T) {
 	v1Sample(same)
 	v1Bad(same)
 	same.ok("import-v1", "--importance-scale", "10")
-	report := decoded[importv1.Report](t, here.ok("import-v1", "--from", there.dsn, "--importance-scale", "10", "--batch",
-		"4", "--json"))
+	report := decoded[importv1.Report](t, here.ok("import-v1", "--from", there.dsn, "--importance-scale", "10",
+		"--batch", "4", "--json"))
 	require.Equal(t, importv1.Type{Rows: 21, New: 10, Refused: 11}, report.Sum())
 	require.NotContains(t, report.Source, "postgres://", "no address with a password")
 	require.Contains(t, report.Source, "public.embeddings")
@@ -254,7 +258,8 @@ func TestImportV1KeepsVectors(t *testing.T) {
 
 	floats := onDatabase(t)
 	v1Sample(floats)
-	floats.exec(`update oxbow.settings set value = '{"model": "openai:some", "dimension": 1024}' where key = 'embedding';
+	floats.exec(`update oxbow.settings set value = '{"model": "openai:some", "dimension": 1024}'
+		where key = 'embedding';
 		alter table embeddings drop column embedding; alter table embeddings add column embedding double precision[];
 		update embeddings set embedding = array_fill(0.5::float8, array[1024]);
 		update embeddings set embedding[7] = 'NaN' where memory_type = 'document'`)
@@ -292,7 +297,8 @@ func TestImportV1SaysWhatIsWrong(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
 	_, err = conn.Exec(t.Context(),
-		`insert into oxbow.settings (key, value) values ('import_v1', '{"source": "public.other", "stage": "memories"}')`)
+		`insert into oxbow.settings (key, value)
+			values ('import_v1', '{"source": "public.other", "stage": "memories"}')`)
 	require.NoError(t, err)
 	r := d.run("import-v1")
 	require.Contains(t, r.err, "an import of public.other is unfinished, in stage memories: finish it first")

@@ -31,7 +31,8 @@ func TestIngest(t *testing.T) {
 	d.work()
 	require.Equal(t, "# Boat\n\nThe boat is called Heron.", d.recall("ada", "boat")[0].Content)
 
-	require.NoError(t, os.WriteFile(boat, []byte("# Boat\n\nThe boat is called Heron.\n\n# Crew\n\nOne person.\n"), 0o600))
+	require.NoError(t, os.WriteFile(boat, []byte("# Boat\n\nThe boat is called Heron.\n\n# Crew\n\nOne person.\n"),
+		0o600))
 	require.Equal(t, boat+": 2 chunks: 1 new, 1 kept; 1 erased", d.ok("ingest", "--user", "ada", boat))
 	reports := decoded[[]documents.Report](t, d.ok("ingest", "--user", "ada", boat, "--chunk-size", "200", "--overlap",
 		"0", "--json"))
@@ -85,7 +86,8 @@ func TestIngestRefusals(t *testing.T) {
 		require.Empty(t, r.out)
 	}
 	require.Contains(t, d.run("files", "ada", "--delete", "x").err, "user 'ada' has no file 'x'")
-	require.Zero(t, d.number(`select (select count(*) from oxbow.memories) + (select count(*) from oxbow.document_files)`))
+	require.Zero(t, d.number(`select (select count(*) from oxbow.memories) + (select count(*)
+		from oxbow.document_files)`))
 
 	r := d.run("ingest", "--user", "ada", dir, name("latin.txt"), name("good.txt"))
 	require.Equal(t, exitFailed, r.code)

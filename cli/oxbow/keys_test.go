@@ -108,7 +108,8 @@ func (s *service) serveAWS(w http.ResponseWriter, r *http.Request, operation str
 	} else {
 		plain, err := key.Open(nil, nil, in.CiphertextBlob, nil)
 		if err != nil {
-			refuse("IncorrectKeyException", "The key ID in the request does not identify a CMK that can perform this operation.")
+			refuse("IncorrectKeyException",
+				"The key ID in the request does not identify a CMK that can perform this operation.")
 			return
 		}
 		out["Plaintext"] = plain
@@ -250,18 +251,22 @@ func TestCheckSecrets(t *testing.T) {
 			memory_type, memory_id, len, tsv) values ('林', 'fact', $1, 1, 'a')`,
 		"exposed +fact: a row of reflection_inbox +nothing": `insert into oxbow.reflection_inbox (user_id,
 			memory_type, memory_id, importance, valid_at) values ('林', 'fact', $1, 0.5, now())`,
-		"exposed +fact: a row of entity_mentions +nothing": `with e as (insert into oxbow.entities (user_id, kind, name, key,
+		"exposed +fact: a row of entity_mentions +nothing": `with e as (insert into oxbow.entities (user_id, kind, name,
+			key,
 			head) values ('林', 'person', 'Bo', 'bo', 'bo') returning id)
 			insert into oxbow.entity_mentions select '林', id, 'fact', $1 from e`,
 		"exposed +fact: a row of entity_edges +nothing": `with e as (select gen_random_uuid() as id)
-			insert into oxbow.entity_edges (user_id, from_id, relation, to_id, memory_type, memory_id, valid_at, created_at)
+			insert into oxbow.entity_edges (user_id, from_id, relation, to_id, memory_type, memory_id, valid_at,
+			created_at)
 			select '林', id, 'sister', id, 'fact', $1, now(), now() from e`,
-		"exposed +fact: a row of trait_evidence +nothing": `insert into oxbow.trait_evidence (user_id, trait_id, memory_type,
+		"exposed +fact: a row of trait_evidence +nothing": `insert into oxbow.trait_evidence (user_id, trait_id,
+			memory_type,
 			memory_id, direction, quality, session_key, observed_at, timezone, event_seq)
 			values ('林', '` + trait.String() + `', 'fact', $1, 'supporting', 'C', 's', now(), 'UTC', 1)`,
 		"exposed +fact: a row of trait_clues +nothing": `insert into oxbow.trait_clues (user_id, key, content,
 			memory_type, memory_id, session_key, observed_at) values ('林', 'k', 'c', 'fact', $1, 's', now())`,
-		"exposed +fact: a row of memory_history in clear text +nothing": `update oxbow.memory_history set old_content = 'swordfish'
+		"exposed +fact: a row of memory_history in clear text +nothing": `update oxbow.memory_history
+			set old_content = 'swordfish'
 			where memory_id = $1`,
 		`not sealed +fact: no sealed text +a text that the client`: `update oxbow.memories
 			set sealed = convert_to('门的密码是剑鱼。 The code is swordfish.', 'UTF8') where id = $1`,
@@ -270,7 +275,8 @@ func TestCheckSecrets(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			d := on{t, d.dsn}
-			d.exec(`create table public.saved as select user_id, sealed, sealed_key from oxbow.memories where id = '` + id + `'`)
+			d.exec(`create table public.saved as select user_id, sealed, sealed_key from oxbow.memories where id = '` +
+				id + `'`)
 			d.exec(`set local session_replication_role = replica; ` + strings.ReplaceAll(sql, "$1", "'"+id+"'"))
 			r := d.run("check", "林")
 			require.Equal(t, exitFailed, r.code)
@@ -279,14 +285,18 @@ func TestCheckSecrets(t *testing.T) {
 			require.NotContains(t, r.out, "swordfish")
 			require.Zero(t, d.run("check", "ada").code, "that of another user")
 			d.exec(`set local session_replication_role = replica;
-				delete from oxbow.memory_vectors where memory_id = '` + id + `'; delete from oxbow.memory_terms where ` +
+				delete from oxbow.memory_vectors where memory_id = '` + id +
+				`'; delete from oxbow.memory_terms where ` +
 				`memory_id = '` + id + `';
-				delete from oxbow.reflection_inbox where memory_id = '` + id + `'; delete from oxbow.entity_mentions where ` +
+				delete from oxbow.reflection_inbox where memory_id = '` + id +
+				`'; delete from oxbow.entity_mentions where ` +
 				`memory_id = '` + id + `';
-				delete from oxbow.entities where user_id = '林'; delete from oxbow.entity_edges where memory_id = '` + id + `';
+				delete from oxbow.entities where user_id = '林'; delete from oxbow.entity_edges where memory_id = '` +
+				id + `';
 				delete from oxbow.trait_evidence where memory_id = '` + id + `'; delete from oxbow.trait_clues where ` +
 				`memory_id = '` + id + `';
-				update oxbow.memory_history set old_content = '[sealed]' where memory_id = '` + id + `' and old_content <> ` +
+				update oxbow.memory_history set old_content = '[sealed]' where memory_id = '` + id +
+				`' and old_content <> ` +
 				`'[sealed]';
 				update oxbow.memories m set sealed = s.sealed, sealed_key = s.sealed_key from public.saved s where ` +
 				`m.id = '` + id + `'; drop table public.saved`)

@@ -84,7 +84,8 @@ func TestCompletionAndHelp(t *testing.T) {
 	help := cli(t).out
 	for _, name := range []string{"migrate", "work", "dev", "remember", "import", "export", "recall", "show", "status",
 		"eval",
-		"forget", "restore", "erase", "reembed", "traits", "trait", "history", "timeline", "end-session", "completion"} {
+		"forget", "restore", "erase", "reembed", "traits", "trait", "history", "timeline", "end-session",
+		"completion"} {
 		require.Contains(t, help, "\n  "+name+" ")
 		require.Zero(t, cli(t, name, "--help").code)
 	}
@@ -94,7 +95,8 @@ func TestCompletionAndHelp(t *testing.T) {
 		require.Contains(t, r.out, "oxbow")
 	}
 	require.Contains(t, cli(t, "__complete", "re").out, "recall\t")
-	require.Equal(t, 5, strings.Count(cli(t, "__complete", "re").out, "\t"), "recall, reembed, reflect, remember, restore")
+	require.Equal(t, 5, strings.Count(cli(t, "__complete", "re").out, "\t"),
+		"recall, reembed, reflect, remember, restore")
 }
 
 func TestSecret(t *testing.T) {
@@ -102,7 +104,8 @@ func TestSecret(t *testing.T) {
 	t.Setenv("OXBOW_KEYSET", "")
 	r := d.run("remember", "ada", "The code is 剑鱼.", "--sensitivity", "3")
 	require.NotZero(t, r.code)
-	require.Contains(t, r.err, "sensitivity must be below 3 without keys to seal the text with (WithSealer, OXBOW_KEYSET)")
+	require.Contains(t, r.err,
+		"sensitivity must be below 3 without keys to seal the text with (WithSealer, OXBOW_KEYSET)")
 	for _, command := range [][]string{{"keys", "add"}, {"rotate-keys"}} {
 		r = d.run(command...)
 		require.Equal(t, exitUsage, r.code)

@@ -40,9 +40,8 @@ func TestWorkIsObserved(t *testing.T) {
 	server := embeddingtest.New(t, 1024)
 	d.exec(`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "work", "--embedding-provider", "openai", "--embedding-model", "m",
-		"--embedding-dimension", "1024",
-		"--embedding-url", server.OpenAIURL())
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "work", "--embedding-provider", "openai", "--embedding-model",
+		"m", "--embedding-dimension", "1024", "--embedding-url", server.OpenAIURL())
 	cmd.Env = append(os.Environ(), "DATABASE_URL="+d.dsn, asProgram+"=1", "OXBOW_METRICS_ADDR=127.0.0.1:0",
 		"OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL,
 		"OTEL_SERVICE_NAME=mine", "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_TRACES_SAMPLER=parentbased_always_on")
@@ -73,7 +72,8 @@ func TestWorkIsObserved(t *testing.T) {
 		5*time.Minute, 50*time.Millisecond)
 	require.Contains(t, get("/readyz"), `"ready":true`)
 	require.Equal(t, "ok\n", get("/healthz"))
-	require.Eventually(t, func() bool { return traced.Load() > 0 && named.Load() > 0 }, 5*time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return traced.Load() > 0 && named.Load() > 0 }, 5*time.Minute,
+		50*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, cmd.Wait())
 }
@@ -102,7 +102,8 @@ func TestTracingVariables(t *testing.T) {
 		exporter, endpoint, disabled string
 		sends                        bool
 	}{
-		{"", "", "", false}, {"otlp", "", "", true}, {"", "http://h:4318", "", true}, {"none", "http://h:4318", "", false},
+		{"", "", "", false}, {"otlp", "", "", true}, {"", "http://h:4318", "", true}, {"none", "http://h:4318", "",
+			false},
 		{"otlp", "http://h:4318", "true", false},
 	} {
 		t.Setenv("OTEL_TRACES_EXPORTER", c.exporter)

@@ -85,13 +85,16 @@ func TestStatusOfMessages(t *testing.T) {
 		from generate_series(1, 3) n`)
 	require.Regexp(t, `messages +3 waiting for extraction\n`, d.ok("status"))
 	d.exec(`update oxbow.messages set extract_failures = 2, extract_error = 'that is prose' where content = 'number 1'`)
-	d.exec(`update oxbow.messages set extract_failures = 5, extract_error = E'it has\na line' where content = 'number 2'`)
-	require.Regexp(t, `messages +3 waiting for extraction; 2 failed, up to 5 times, and will be retried: it has a line\n`,
+	d.exec(`update oxbow.messages set extract_failures = 5, extract_error = E'it has\na line'
+		where content = 'number 2'`)
+	require.Regexp(t,
+		`messages +3 waiting for extraction; 2 failed, up to 5 times, and will be retried: it has a line\n`,
 		d.ok("status"))
 	s := decoded[databaseStatus](t, d.ok("status", "--json"))
 	require.Equal(t, gauges.MessageCount{Waiting: 3, Failing: 2, Failures: 5, LastError: "it has\na line"}, s.Messages)
 	d.exec(`update oxbow.messages set extracted_at = now() where content <> 'number 1'`)
-	require.Regexp(t, `messages +1 waiting for extraction; 1 failed, up to 2 times, and will be retried: that is prose\n`,
+	require.Regexp(t,
+		`messages +1 waiting for extraction; 1 failed, up to 2 times, and will be retried: that is prose\n`,
 		d.ok("status"))
 }
 

@@ -94,7 +94,8 @@ func TestParsePeriod(t *testing.T) {
 	} {
 		begin, end, err := parsePeriod(text, shanghai)
 		require.NoError(t, err)
-		require.Equal(t, want, [2]string{begin.UTC().Format(time.RFC3339Nano), end.UTC().Format(time.RFC3339Nano)}, text)
+		require.Equal(t, want, [2]string{begin.UTC().Format(time.RFC3339Nano), end.UTC().Format(time.RFC3339Nano)},
+			text)
 	}
 	for _, text := range []string{"", "now", "17.05.2024", "2024-5", "24", "0000", "2023-02-29", "2024-05-17T25:00:00Z",
 		"10000"} {

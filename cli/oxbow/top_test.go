@@ -21,7 +21,8 @@ func TestTopOnce(t *testing.T) {
 	d.exec(threeMemories)
 	d.exec(`insert into oxbow.messages (user_id, session_id, content) values ('ann', 's', '我搬到了上海')`)
 	d.exec(`update oxbow.river_job
-		set scheduled_at = now() - interval '5 minutes', created_at = now() - interval '5 minutes' where kind = 'embed'`)
+		set scheduled_at = now() - interval '5 minutes', created_at = now() - interval '5 minutes'
+		where kind = 'embed'`)
 	d.exec(`insert into oxbow.river_job (kind, queue, args, state, attempt, attempted_at, errors) values
 		('reflect', 'reflect', '{}', 'retryable', 3, now() - interval '3 minutes',
 		array['{"error": "磁盘已满: the disk\nis full"}']::jsonb[]),

@@ -143,7 +143,8 @@ func TestCorrectTrait(t *testing.T) {
 		require.Equal(t, `Dissolved. Only "oxbow trait edit" revives it.`,
 			d.ok("trait", "dissolve", newer, "--reason", "not me"))
 	}
-	require.Equal(t, 1, d.number(`select count(*) from oxbow.trait_events where event = 'dissolved' and reason = 'not me'
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.trait_events where event = 'dissolved'
+		and reason = 'not me'
 		and actor = 'user'`))
 	require.Equal(t, "[]", d.ok("traits", "ada", "--json"))
 	require.Contains(t, d.ok("trait", "edit", newer, "--confidence", "0.7"), "stage established, confidence 0.70")

@@ -45,7 +45,8 @@ func lin(t *testing.T, pool *pgxpool.Pool) (core, preference, behavior uuid.UUID
 				traittest.Evidence{Content: "早上五点起床，去湖边。", At: traittest.Day(1, 3), Session: "s1"},
 				traittest.Evidence{Content: "五点就醒了。", At: traittest.Day(1, 8), Session: "s2"}),
 			traittest.Reinforced(traittest.Day(2, 10), 0.2,
-				traittest.Evidence{Content: "我是早起的人。", At: traittest.Day(2, 9), Session: "s3", Quality: lifecycle.QualityB,
+				traittest.Evidence{Content: "我是早起的人。", At: traittest.Day(2, 9), Session: "s3",
+					Quality: lifecycle.QualityB,
 					Context: "personal"}),
 			traittest.Contradicted(traittest.Day(3, 10), 0.2,
 				traittest.Evidence{Content: "睡到中午。", At: traittest.Day(3, 9), Against: true}),
@@ -172,7 +173,8 @@ func TestTree(t *testing.T) {
 
 func TestShortIDs(t *testing.T) {
 	t.Parallel()
-	a, b := uuid.MustParse("11111111-2222-4333-8444-555555555555"), uuid.MustParse("11111111-2222-4433-8444-555555555555")
+	a, b := uuid.MustParse("11111111-2222-4333-8444-555555555555"),
+		uuid.MustParse("11111111-2222-4433-8444-555555555555")
 	c := uuid.MustParse("91111111-2222-4433-8444-555555555555")
 	require.Equal(t, map[uuid.UUID]string{a: "11111111", c: "91111111"}, shortIDs([]oxbow.Trait{{ID: a}, {ID: c}}))
 	require.Equal(t, map[uuid.UUID]string{a: "11111111-2222-43", b: "11111111-2222-44", c: "91111111-2222-44"},

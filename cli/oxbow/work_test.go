@@ -78,7 +78,8 @@ func TestWorkRefusesDatabases(t *testing.T) {
 		empty:                       "oxbow migrate up",
 		"postgres://" + down + "/d": "cannot connect to PostgreSQL on " + down,
 	} {
-		for _, command := range [][]string{{"work"}, {"work", "--until-idle"}, {"reembed", "--embedding-dimension", "64"}} {
+		for _, command := range [][]string{{"work"}, {"work", "--until-idle"},
+			{"reembed", "--embedding-dimension", "64"}} {
 			r := cli(t, append(command, "--database-url", dsn)...)
 			require.Equal(t, exitFailed, r.code, r.err)
 			require.Contains(t, r.err, says)

@@ -145,7 +145,8 @@ func TestExtractOnOllama(t *testing.T) {
 func FuzzExtraction(f *testing.F) {
 	given := conversation()
 	f.Add(candidates(llmtest.Fact("Moved to Porto", "m3"), llmtest.Fact("我改喝绿茶", "m5")).JSON())
-	f.Add(`{"candidates":[{"content":"x","type":"fact","sources":["m3"],"entities":[{}],"emotion":{},"importance":-1e9,"time":"2025"}],"used":[{}]}`)
+	f.Add(
+		`{"candidates":[{"content":"x","type":"fact","sources":["m3"],"entities":[{}],"emotion":{},"importance":-1e9,"time":"2025"}],"used":[{}]}`)
 	f.Add(`{"candidates":[{"content":"\u2028","sources":null}],"used":[{"memory":"h1","reply":"m4"}]}`)
 	sayable := map[uuid.UUID]bool{given.Messages[2].ID: true, given.Messages[4].ID: true}
 	f.Fuzz(func(t *testing.T, text string) {

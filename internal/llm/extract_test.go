@@ -275,7 +275,8 @@ func TestExtractInjected(t *testing.T) {
 	))
 	require.Equal(t, []string{"我改喝绿茶", "绿茶很好"}, contents(e))
 	require.Equal(t, []uuid.UUID{given.Messages[4].ID}, e.Candidates[0].Sources)
-	require.Equal(t, reasoner.Candidate{Type: "fact", Content: "绿茶很好", Importance: defaultImportance, Category: reasoner.Objective,
+	require.Equal(t, reasoner.Candidate{Type: "fact", Content: "绿茶很好", Importance: defaultImportance,
+		Category: reasoner.Objective,
 		Emotion:  &reasoner.Emotion{Valence: 1},
 		Entities: []reasoner.Entity{{Name: "绿茶", Kind: "other"}}, Sources: []uuid.UUID{given.Messages[4].ID}},
 		e.Candidates[1])
@@ -347,7 +348,8 @@ func TestExtractNumbers(t *testing.T) {
 	require.Equal(t, &reasoner.Emotion{Label: "joy", Valence: 1, Arousal: 1}, e.Candidates[1].Emotion)
 
 	b := setup(t)
-	b.server.Next(llmtest.Say(`{"candidates": [{"content": "Moved to Porto", "type": "fact", "category": "fact", "sources": ["m3"], "emotion": null}], "used": []}`))
+	b.server.Next(llmtest.Say(
+		`{"candidates": [{"content": "Moved to Porto", "type": "fact", "category": "fact", "sources": ["m3"], "emotion": null}], "used": []}`))
 	e, err := b.Extract(b.ctx, conversation())
 	require.NoError(t, err)
 	require.Equal(t, defaultImportance, e.Candidates[0].Importance, "what a server without schemas leaves out")

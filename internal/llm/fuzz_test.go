@@ -23,8 +23,10 @@ func requireLine(t *testing.T, text string, most int) {
 
 // FuzzVerdict checks that no answer to a review does harm.
 func FuzzVerdict(f *testing.F) {
-	split := []llmtest.Tendency{{Context: "work", Tendency: "drinks what there is"}, {Context: "personal", Tendency: "在家手冲咖啡"}}
-	f.Add(llmtest.Verdict{Action: "split", Content: "makes coffee by hand at home", Tendencies: split, Reason: "it\ndepends"}.JSON(), false)
+	split := []llmtest.Tendency{{Context: "work", Tendency: "drinks what there is"},
+		{Context: "personal", Tendency: "在家手冲咖啡"}}
+	f.Add(llmtest.Verdict{Action: "split", Content: "makes coffee by hand at home", Tendencies: split,
+		Reason: "it\ndepends"}.JSON(), false)
 	f.Add(llmtest.Verdict{Action: "revise", Content: "周末手冲咖啡", Reason: "周末"}.JSON(), true)
 	f.Add(`{"action":"keep","content":null,"tendencies":null,"reason":"\u202e\ud800"}`, false)
 	f.Fuzz(func(t *testing.T, text string, edited bool) {

@@ -14,7 +14,8 @@ import (
 )
 
 func held(content string) reasoner.Held {
-	return reasoner.Held{ID: uuid.New(), Type: "fact", Content: content, Category: reasoner.StablePreference, Time: now.AddDate(0, -1, 0), Similarity: 0.9123}
+	return reasoner.Held{ID: uuid.New(), Type: "fact", Content: content, Category: reasoner.StablePreference,
+		Time: now.AddDate(0, -1, 0), Similarity: 0.9123}
 }
 
 // conflicts returns three conflicts: one with two memories, one with one of these and another, and
@@ -22,11 +23,13 @@ func held(content string) reasoner.Held {
 func conflicts() []reasoner.Conflict {
 	lisbon := held("Lives in Lisbon")
 	candidate := func(content string) reasoner.Candidate {
-		return reasoner.Candidate{Type: "fact", Content: content, Category: reasoner.Identity, Importance: 0.7654, Context: "personal", Sources: []uuid.UUID{uuid.New()}}
+		return reasoner.Candidate{Type: "fact", Content: content, Category: reasoner.Identity, Importance: 0.7654,
+			Context: "personal", Sources: []uuid.UUID{uuid.New()}}
 	}
 	all := []reasoner.Conflict{
 		{Candidate: candidate("Lives in Porto"), Similar: []reasoner.Held{lisbon, held("Lives by a river")}},
-		{Candidate: candidate("Does not live in Lisbon any more"), Similar: []reasoner.Held{held("Was born in Lisbon"), lisbon}},
+		{Candidate: candidate("Does not live in Lisbon any more"),
+			Similar: []reasoner.Held{held("Was born in Lisbon"), lisbon}},
 		{Candidate: candidate("Likes tea"), Similar: []reasoner.Held{held("Likes green tea")}},
 	}
 	all[1].Candidate.Negates, all[1].Candidate.Time = true, now.AddDate(0, 0, -1)
@@ -51,7 +54,8 @@ func TestResolve(t *testing.T) {
 	}, resolutions)
 	require.Len(t, b.calls, 1)
 	call := b.calls[0]
-	require.Equal(t, reasoner.Usage{Purpose: "resolve", Model: "openai/gpt-5-mini", Attempt: 1, PromptTokens: llmtest.PromptTokens,
+	require.Equal(t, reasoner.Usage{Purpose: "resolve", Model: "openai/gpt-5-mini", Attempt: 1,
+		PromptTokens:     llmtest.PromptTokens,
 		CompletionTokens: llmtest.CompletionTokens, StartedAt: call.StartedAt, Latency: call.Latency}, call)
 
 	r := b.server.Requests()[0]
@@ -61,12 +65,16 @@ func TestResolve(t *testing.T) {
 		return llmtest.Item{Ref: ref, Type: "fact", Category: "stable_preference", Time: before, Text: text}
 	}
 	require.Equal(t, []llmtest.Item{
-		{Ref: "c1", Type: "fact", Category: "identity", Context: "personal", Text: "Lives in Porto", Similar: []llmtest.Item{item("h1", "Lives in Lisbon"), item("h2", "Lives by a river")}},
-		{Ref: "c2", Type: "fact", Category: "identity", Context: "personal", Negates: true, Time: "Sun 2025-11-02 09:30 +08:00", Text: "Does not live in Lisbon any more",
+		{Ref: "c1", Type: "fact", Category: "identity", Context: "personal", Text: "Lives in Porto",
+			Similar: []llmtest.Item{item("h1", "Lives in Lisbon"), item("h2", "Lives by a river")}},
+		{Ref: "c2", Type: "fact", Category: "identity", Context: "personal", Negates: true,
+			Time: "Sun 2025-11-02 09:30 +08:00", Text: "Does not live in Lisbon any more",
 			Similar: []llmtest.Item{item("h3", "Was born in Lisbon"), item("h1", "Lives in Lisbon")}},
-		{Ref: "c3", Type: "fact", Category: "identity", Context: "personal", Text: "Likes tea", Similar: []llmtest.Item{item("h4", "Likes green tea")}},
+		{Ref: "c3", Type: "fact", Category: "identity", Context: "personal", Text: "Likes tea",
+			Similar: []llmtest.Item{item("h4", "Likes green tea")}},
 	}, r.Data("conflicts"))
-	for _, secret := range []string{given[0].Similar[0].ID.String(), given[0].Candidate.Sources[0].String(), "0.9123", "0.7654", key} {
+	for _, secret := range []string{given[0].Similar[0].ID.String(), given[0].Candidate.Sources[0].String(), "0.9123",
+		"0.7654", key} {
 		require.NotContains(t, string(r.Body), secret)
 	}
 }
@@ -101,8 +109,8 @@ func TestResolveInvented(t *testing.T) {
 		add("new"),
 		add("no answer"),
 	}, resolutions)
-	require.Equal(t, []string{"the conflict c5 is answered already", `no conflict "c7" was shown`, fmt.Sprintf("no conflict %q was shown", given[0].Similar[0].ID.String())},
-		whys(b.calls[0].Refused))
+	require.Equal(t, []string{"the conflict c5 is answered already", `no conflict "c7" was shown`,
+		fmt.Sprintf("no conflict %q was shown", given[0].Similar[0].ID.String())}, whys(b.calls[0].Refused))
 }
 
 func TestResolveBounds(t *testing.T) {
@@ -111,7 +119,8 @@ func TestResolveBounds(t *testing.T) {
 	given := conflicts()
 	var answer llmtest.Resolutions
 	for i := range 1000 {
-		answer = append(answer, llmtest.Resolution{Conflict: fmt.Sprintf("c%d", 1000-i), Operation: "DELETE", Target: fmt.Sprintf("h%d", i)})
+		answer = append(answer, llmtest.Resolution{Conflict: fmt.Sprintf("c%d", 1000-i), Operation: "DELETE",
+			Target: fmt.Sprintf("h%d", i)})
 	}
 	answer[997].Target, answer[998].Target, answer[999].Target = "h4", "h3", "h1"
 	b.server.Next(llmtest.Say(answer.JSON()))
@@ -138,7 +147,8 @@ func TestResolveBounds(t *testing.T) {
 	b.server.Answer(func(r llmtest.Request) llmtest.Reply {
 		var all llmtest.Resolutions
 		for _, c := range r.Data("conflicts") {
-			all = append(all, llmtest.Resolution{Conflict: c.Ref, Operation: "NOOP", Target: c.Similar[0].Ref, Reason: c.Text})
+			all = append(all, llmtest.Resolution{Conflict: c.Ref, Operation: "NOOP", Target: c.Similar[0].Ref,
+				Reason: c.Text})
 		}
 		return llmtest.Say(all.JSON())
 	})
@@ -146,7 +156,8 @@ func TestResolveBounds(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, b.calls, 3, "50 at once")
 	for i, r := range resolutions {
-		require.Equal(t, reasoner.Resolution{Operation: reasoner.Noop, Target: given[i].Similar[0].ID, Reason: given[i].Candidate.Content}, r)
+		require.Equal(t, reasoner.Resolution{Operation: reasoner.Noop, Target: given[i].Similar[0].ID,
+			Reason: given[i].Candidate.Content}, r)
 	}
 	require.Len(t, b.server.Requests()[0].Data("conflicts")[0].Similar, maxSimilar)
 	require.Len(t, []rune(b.server.Requests()[2].Data("conflicts")[10].Similar[1].Text), maxText+1)
@@ -194,7 +205,8 @@ func TestResolveSpeakers(t *testing.T) {
 	for _, c := range []struct {
 		candidate, memory string
 		want              reasoner.Operation
-	}{{"Ada", "Bea", reasoner.Add}, {"Ada", "Ada", reasoner.Update}, {"", "Bea", reasoner.Update}, {"Ada", "", reasoner.Update}} {
+	}{{"Ada", "Bea", reasoner.Add}, {"Ada", "Ada", reasoner.Update}, {"", "Bea", reasoner.Update},
+		{"Ada", "", reasoner.Update}} {
 		b := setup(t)
 		given := conflicts()[:1]
 		given[0].Candidate.Speaker, given[0].Similar[0].Speaker = c.candidate, c.memory
@@ -233,8 +245,10 @@ func TestResolveRepair(t *testing.T) {
 
 // FuzzResolution checks that no answer changes a memory that was not shown for the conflict.
 func FuzzResolution(f *testing.F) {
-	f.Add(llmtest.Resolutions{{Conflict: "c1", Operation: "UPDATE", Target: "h1"}, {Conflict: "c2", Operation: "DELETE", Target: "h4"}}.JSON())
-	f.Add(`{"resolutions":[{"conflict":"c1","operation":"ADD","target":"h1"},{},{"conflict":"c3","operation":" noop","target":"h4"}]}`)
+	f.Add(llmtest.Resolutions{{Conflict: "c1", Operation: "UPDATE", Target: "h1"},
+		{Conflict: "c2", Operation: "DELETE", Target: "h4"}}.JSON())
+	f.Add(
+		`{"resolutions":[{"conflict":"c1","operation":"ADD","target":"h1"},{},{"conflict":"c3","operation":" noop","target":"h4"}]}`)
 	given := conflicts()
 	f.Fuzz(func(t *testing.T, text string) {
 		var read answer.Resolutions

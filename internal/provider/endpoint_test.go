@@ -14,10 +14,13 @@ func TestEndpointResolve(t *testing.T) {
 		"":                      func(*Endpoint) {},
 		`model is empty`:        func(e *Endpoint) { e.Model = " " },
 		`URL "localhost:11434"`: func(e *Endpoint) { e.URL = "localhost:11434" },
-		`URL "http://h:x" is not an http or https address`: func(e *Endpoint) { e.URL = "http://u:secret@h:x?k=secret" },
-		`API key is empty: https://api.openai.com/v1`:      func(e *Endpoint) { e.URL = "" },
-		`API key contains a line break`:                    func(e *Endpoint) { e.APIKey = "secret\n" },
-		`timeout -1s is negative`:                          func(e *Endpoint) { e.Timeout = -time.Second },
+		`URL "http://h:x" is not an http or https address`: func(
+			e *Endpoint) {
+			e.URL = "http://u:secret@h:x?k=secret"
+		},
+		`API key is empty: https://api.openai.com/v1`: func(e *Endpoint) { e.URL = "" },
+		`API key contains a line break`:               func(e *Endpoint) { e.APIKey = "secret\n" },
+		`timeout -1s is negative`:                     func(e *Endpoint) { e.Timeout = -time.Second },
 	} {
 		e := good
 		change(&e)

@@ -118,8 +118,8 @@ func TestSplitIntoContexts(t *testing.T) {
 	b, _ := disputed(t)
 	p := b.review(day(5), reasoner.Verdict{Action: reasoner.Split, Content: "It depends.",
 		Tendencies: map[string]string{
-			"work": "she runs", "personal": "she does not", "learning": "nothing tells"}}, []string{"work", "work", "work",
-		"personal"}, []string{"work", "personal", "personal"})
+			"work": "she runs", "personal": "she does not", "learning": "nothing tells"}}, []string{"work", "work",
+		"work", "personal"}, []string{"work", "personal", "personal"})
 	var contexts map[string]tendency
 	require.NoError(t, json.Unmarshal(p.order[0].Tendencies, &contexts))
 	require.Equal(t, "she does not", contexts["personal"].Tendency)

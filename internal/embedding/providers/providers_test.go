@@ -11,7 +11,8 @@ import (
 
 func TestOpenLocal(t *testing.T) {
 	t.Parallel()
-	for _, cfg := range []providers.Config{{}, {Provider: "local"}, {Provider: "local", Model: embedding.LocalModel, Dimension: embedding.LocalDimension}} {
+	for _, cfg := range []providers.Config{{}, {Provider: "local"},
+		{Provider: "local", Model: embedding.LocalModel, Dimension: embedding.LocalDimension}} {
 		e := open(t, cfg)
 		require.Equal(t, embedding.LocalModel, e.Model())
 		require.Equal(t, embedding.LocalDimension, e.Dimension())
@@ -24,16 +25,26 @@ func TestOpenRefuses(t *testing.T) {
 	good := providers.Config{Provider: "openai", Model: "m", Dimension: 8, URL: "http://127.0.0.1/v1"}
 	open(t, good)
 	for says, change := range map[string]func(*providers.Config){
-		`unknown embedding provider "opnai"`:               func(c *providers.Config) { c.Provider = "opnai" },
-		`model is empty`:                                   func(c *providers.Config) { c.Model = " " },
-		`dimension 0 of openai:m is out of range`:          func(c *providers.Config) { c.Dimension = 0 },
-		`dimension 3585 of openai:m`:                       func(c *providers.Config) { c.Dimension = embedding.MaxDimension + 1 },
-		`dimension -1 is out of range`:                     func(c *providers.Config) { c.Provider, c.Model, c.Dimension = "local", "", -1 },
-		`dimension 3585 is out of range`:                   func(c *providers.Config) { c.Provider, c.Model, c.Dimension = "", "", 3585 },
-		`the local embedding provider has no model "m"`:    func(c *providers.Config) { c.Provider = "" },
-		`URL "http://h:x" is not an http or https address`: func(c *providers.Config) { c.URL = "http://u:secret@h:x?k=secret" },
-		`API key is empty: https://api.openai.com/v1`:      func(c *providers.Config) { c.URL = "" },
-		`batch size 2049 is out of range`:                  func(c *providers.Config) { c.BatchSize = 2049 },
+		`unknown embedding provider "opnai"`:      func(c *providers.Config) { c.Provider = "opnai" },
+		`model is empty`:                          func(c *providers.Config) { c.Model = " " },
+		`dimension 0 of openai:m is out of range`: func(c *providers.Config) { c.Dimension = 0 },
+		`dimension 3585 of openai:m`: func(
+			c *providers.Config) {
+			c.Dimension = embedding.MaxDimension + 1
+		},
+		`dimension -1 is out of range`: func(c *providers.Config) {
+			c.Provider, c.Model, c.Dimension = "local", "", -1
+		},
+		`dimension 3585 is out of range`: func(c *providers.Config) {
+			c.Provider, c.Model, c.Dimension = "", "", 3585
+		},
+		`the local embedding provider has no model "m"`: func(c *providers.Config) { c.Provider = "" },
+		`URL "http://h:x" is not an http or https address`: func(
+			c *providers.Config) {
+			c.URL = "http://u:secret@h:x?k=secret"
+		},
+		`API key is empty: https://api.openai.com/v1`: func(c *providers.Config) { c.URL = "" },
+		`batch size 2049 is out of range`:             func(c *providers.Config) { c.BatchSize = 2049 },
 	} {
 		cfg := good
 		change(&cfg)

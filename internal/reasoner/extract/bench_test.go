@@ -57,7 +57,8 @@ func readRecords(tb testing.TB, path string) records {
 			place[key] = i
 			r.messages = append(r.messages, nil)
 		}
-		r.messages[i] = append(r.messages[i], reasoner.Message{ID: id(l.User, l.ID), Role: l.Role, Speaker: l.Speaker, Content: l.Content, Time: l.At})
+		r.messages[i] = append(r.messages[i], reasoner.Message{ID: id(l.User, l.ID), Role: l.Role, Speaker: l.Speaker,
+			Content: l.Content, Time: l.At})
 	}
 	require.NoError(tb, lines.Err())
 	return r
@@ -135,7 +136,8 @@ func BenchmarkRecords(b *testing.B) {
 			}
 		}
 		for _, c := range all {
-			fmt.Printf("%s %s %.2f %s %v %v %s neg=%v src=%d\n   %s: %s\n", c.Type, c.Category, c.Importance, c.Context, c.Emotion, c.Entities, c.Time.Format(time.DateOnly), c.Negates, len(c.Sources), c.Speaker, c.Content)
+			fmt.Printf("%s %s %.2f %s %v %v %s neg=%v src=%d\n   %s: %s\n", c.Type, c.Category, c.Importance, c.Context,
+				c.Emotion, c.Entities, c.Time.Format(time.DateOnly), c.Negates, len(c.Sources), c.Speaker, c.Content)
 		}
 		for id := range r.gold {
 			if !cited[id] {

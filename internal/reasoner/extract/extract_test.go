@@ -21,7 +21,8 @@ func talking(lines ...string) reasoner.Conversation {
 	c := reasoner.Conversation{Now: said}
 	for i, l := range lines {
 		who, text, _ := strings.Cut(l, ": ")
-		m := reasoner.Message{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte{byte(i)}), Role: who, Content: text, Time: said.Add(time.Duration(i) * time.Minute), New: true}
+		m := reasoner.Message{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte{byte(i)}), Role: who, Content: text,
+			Time: said.Add(time.Duration(i) * time.Minute), New: true}
 		switch who {
 		case "user", "assistant", "system", "tool":
 		default:
@@ -40,7 +41,8 @@ func extracted(t *testing.T, c reasoner.Conversation) reasoner.Extraction {
 		require.NotEmpty(t, one.Content)
 		require.NotEmpty(t, one.Sources)
 		require.Contains(t, []string{"fact", "episodic"}, one.Type)
-		require.Contains(t, []reasoner.Category{reasoner.Identity, reasoner.StablePreference, reasoner.ShortPreference, reasoner.Objective, reasoner.Skill, reasoner.Temporary}, one.Category)
+		require.Contains(t, []reasoner.Category{reasoner.Identity, reasoner.StablePreference, reasoner.ShortPreference,
+			reasoner.Objective, reasoner.Skill, reasoner.Temporary}, one.Category)
 		require.GreaterOrEqual(t, one.Importance, 0.3)
 		require.LessOrEqual(t, one.Importance, 1.0)
 	}
@@ -73,18 +75,23 @@ func TestWorthRemembering(t *testing.T) {
 		{"I can't stand loud bars", "I can't stand loud bars", "fact", reasoner.StablePreference},
 		{"My favourite tea is jasmine.", "My favourite tea is jasmine.", "fact", reasoner.StablePreference},
 		{"I'm vegetarian", "I'm vegetarian", "fact", reasoner.StablePreference},
-		{"I've been reading a lot about Rome lately.", "I've been reading a lot about Rome lately.", "fact", reasoner.ShortPreference},
+		{"I've been reading a lot about Rome lately.", "I've been reading a lot about Rome lately.", "fact",
+			reasoner.ShortPreference},
 		{"I can play the cello", "I can play the cello", "fact", reasoner.Skill},
 		{"I have two cats", "I have two cats", "fact", reasoner.Objective},
 		{"I work in marketing", "I work in marketing", "fact", reasoner.Identity},
 		{"I'm afraid of spiders", "I'm afraid of spiders", "fact", reasoner.StablePreference},
 		{"I'd like to learn Japanese", "I'd like to learn Japanese", "episodic", reasoner.Temporary},
 		{"I'm allergic to peanuts", "I'm allergic to peanuts", "fact", reasoner.Objective},
-		{"Yesterday I finally passed my driving test, I'm so happy!", "Yesterday I finally passed my driving test, I'm so happy!", "episodic", reasoner.Objective},
-		{"My brother Tom moved to Canada last year with his dog Rex.", "My brother Tom moved to Canada last year with his dog Rex.", "episodic", reasoner.Objective},
-		{"I'm thinking of moving to Berlin next year.", "I'm thinking of moving to Berlin next year.", "episodic", reasoner.Temporary},
+		{"Yesterday I finally passed my driving test, I'm so happy!",
+			"Yesterday I finally passed my driving test, I'm so happy!", "episodic", reasoner.Objective},
+		{"My brother Tom moved to Canada last year with his dog Rex.",
+			"My brother Tom moved to Canada last year with his dog Rex.", "episodic", reasoner.Objective},
+		{"I'm thinking of moving to Berlin next year.", "I'm thinking of moving to Berlin next year.", "episodic",
+			reasoner.Temporary},
 		{"Find me a dentist, I live in Porto", "I live in Porto", "fact", reasoner.Identity},
-		{"We had a storm all weekend and lost the old pear tree, didn't we?", "We had a storm all weekend and lost the old pear tree.", "episodic", reasoner.Objective},
+		{"We had a storm all weekend and lost the old pear tree, didn't we?",
+			"We had a storm all weekend and lost the old pear tree.", "episodic", reasoner.Objective},
 		{"我叫林小雨", "我叫林小雨", "fact", reasoner.Identity},
 		{"你好，我住在杭州西湖区", "我住在杭州西湖区", "fact", reasoner.Identity},
 		{"我是一名护士", "我是一名护士", "fact", reasoner.Identity},
@@ -112,7 +119,8 @@ func TestContinuance(t *testing.T) {
 	t.Parallel()
 	for text, about := range map[string]string{
 		"我仍旧住在杭州": "home", "我依旧住在杭州": "home", "我还是个护士": "job", "I've always liked coffee": "taste:coff",
-		"I continue to like coffee": "taste:coff", "I still don't drink coffee": "taste:coff", "As always, I run every morning": "",
+		"I continue to like coffee": "taste:coff", "I still don't drink coffee": "taste:coff",
+		"As always, I run every morning": "",
 	} {
 		c := only(t, text)
 		require.Equal(t, text, c.Content)
@@ -124,12 +132,18 @@ func TestContinuance(t *testing.T) {
 func TestNothingToRemember(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", " ", "?", "!!!", "Hi there!", "Thanks a lot, that helps.", "ok", "lol yes", "Sounds good, let's do it", "Good morning, how are you today?", "Wow, that's great!", "You're the best", "Bye, see you tomorrow!",
-		"What's the weather in Porto tomorrow?", "Can you write me a poem about the autumn leaves in the park?", "Translate this into French: the grey cat sleeps under the old table.", "Write a short story about two dragons and a lighthouse.",
-		"Summarize the following article about glaciers in three sentences.", "Tell me more about the history of Rome", "How do I fix this error in my code?", "Would you like to hear a joke?",
-		"```\nI live in Lisbon and I love climbing mountains with my friends every weekend\n```", "> I live in Lisbon\n", "[image: a red bicycle]",
+		"", " ", "?", "!!!", "Hi there!", "Thanks a lot, that helps.", "ok", "lol yes", "Sounds good, let's do it",
+		"Good morning, how are you today?", "Wow, that's great!", "You're the best", "Bye, see you tomorrow!",
+		"What's the weather in Porto tomorrow?", "Can you write me a poem about the autumn leaves in the park?",
+		"Translate this into French: the grey cat sleeps under the old table.",
+		"Write a short story about two dragons and a lighthouse.",
+		"Summarize the following article about glaciers in three sentences.", "Tell me more about the history of Rome",
+		"How do I fix this error in my code?", "Would you like to hear a joke?",
+		"```\nI live in Lisbon and I love climbing mountains with my friends every weekend\n```",
+		"> I live in Lisbon\n", "[image: a red bicycle]",
 		"If I lived in Paris I would bake bread", "The powerhouse of the cell is the mitochondrion.", "我写的代码报错了，怎么办",
-		"你好", "谢谢你，帮大忙了", "嗯嗯好的", "哈哈哈太好笑了", "明天天气怎么样？", "帮我写一首关于秋天的诗", "把这段话翻译成英文：小猫在旧桌子下面睡觉。", "你觉得这个方案怎么样", "推荐几本关于罗马历史的书", "太不错了", "晚安", "在吗", "如果我住在巴黎就好了",
+		"你好", "谢谢你，帮大忙了", "嗯嗯好的", "哈哈哈太好笑了", "明天天气怎么样？", "帮我写一首关于秋天的诗", "把这段话翻译成英文：小猫在旧桌子下面睡觉。", "你觉得这个方案怎么样",
+		"推荐几本关于罗马历史的书", "太不错了", "晚安", "在吗", "如果我住在巴黎就好了",
 	} {
 		require.Empty(t, extracted(t, talking("user: "+text)).Candidates, text)
 	}
@@ -138,7 +152,8 @@ func TestNothingToRemember(t *testing.T) {
 // Only new messages of people are extracted.
 func TestWhoSpeaks(t *testing.T) {
 	t.Parallel()
-	x := extracted(t, talking("assistant: I live in Lisbon and I love climbing.", "system: My name is Ana. I work at a bakery.", "tool: I moved to Porto last year with my two sons."))
+	x := extracted(t, talking("assistant: I live in Lisbon and I love climbing.",
+		"system: My name is Ana. I work at a bakery.", "tool: I moved to Porto last year with my two sons."))
 	require.Empty(t, x.Candidates)
 	c := talking("user: I live in Lisbon")
 	c.Messages[0].New = false
@@ -179,7 +194,8 @@ func TestInstructions(t *testing.T) {
 		require.Equal(t, talking("user: ").Messages[0].ID.String(), x.Dropped[0].What)
 	}
 	for _, text := range []string{
-		"I work as an admin at a school in Porto", "I ignored all the rules of that recipe, and the cake was great.", "My boss told me to ignore the previous plan, so we moved the wedding to August.", "我是系统管理员，在一家医院上班",
+		"I work as an admin at a school in Porto", "I ignored all the rules of that recipe, and the cake was great.",
+		"My boss told me to ignore the previous plan, so we moved the wedding to August.", "我是系统管理员，在一家医院上班",
 		"我忘记了考试的规则，结果没通过，很难过",
 	} {
 		require.NotEmpty(t, extracted(t, talking("user: "+text)).Candidates, text)
@@ -189,7 +205,9 @@ func TestInstructions(t *testing.T) {
 // Sensitive matters are ordinary facts; only traits are not inferred from them.
 func TestSensitiveIsRemembered(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"I was diagnosed with diabetes last month", "I'm Catholic and we go to mass every Sunday morning", "我有糖尿病，每天要打胰岛素", "I voted for the greens in the last election because of the new rail line"} {
+	for _, text := range []string{"I was diagnosed with diabetes last month",
+		"I'm Catholic and we go to mass every Sunday morning", "我有糖尿病，每天要打胰岛素",
+		"I voted for the greens in the last election because of the new rail line"} {
 		require.NotEmpty(t, extracted(t, talking("user: "+text)).Candidates, text)
 	}
 }
@@ -206,28 +224,36 @@ func TestOneStatementEach(t *testing.T) {
 		return all
 	}
 	require.Equal(t, []string{"My name is Ana.", "I live in Lisbon."}, contents("My name is Ana and I live in Lisbon."))
-	require.Equal(t, []string{"I'm 34 years old.", "I work at a small bakery in Porto."}, contents("I'm 34 years old and I work at a small bakery in Porto."))
+	require.Equal(t, []string{"I'm 34 years old.", "I work at a small bakery in Porto."},
+		contents("I'm 34 years old and I work at a small bakery in Porto."))
 	require.Equal(t, []string{"我叫林小雨。", "我住在杭州"}, contents("我叫林小雨，住在杭州"))
-	require.Len(t, contents("I live in Lisbon. Yesterday the neighbours and I painted the whole staircase in bright blue."), 2)
+	require.Len(t,
+		contents("I live in Lisbon. Yesterday the neighbours and I painted the whole staircase in bright blue."), 2)
 }
 
 func TestAdjacentMessages(t *testing.T) {
 	t.Parallel()
-	c := talking("user: We went to the island on Saturday with the neighbours", "user: The ferry was three hours late because of the storm")
+	c := talking("user: We went to the island on Saturday with the neighbours",
+		"user: The ferry was three hours late because of the storm")
 	x := extracted(t, c)
 	require.Len(t, x.Candidates, 1, "one after the other")
 	require.Equal(t, []uuid.UUID{c.Messages[0].ID, c.Messages[1].ID}, x.Candidates[0].Sources)
-	require.Equal(t, "We went to the island on Saturday with the neighbours. The ferry was three hours late because of the storm", x.Candidates[0].Content)
+	require.Equal(t,
+		"We went to the island on Saturday with the neighbours. The ferry was three hours late because of the storm",
+		x.Candidates[0].Content)
 
-	c = talking("user: I planted forty tulips behind the shed", "assistant: Lovely!", "user: The tulips are red and white, my grandfather bred them himself")
+	c = talking("user: I planted forty tulips behind the shed", "assistant: Lovely!",
+		"user: The tulips are red and white, my grandfather bred them himself")
 	x = extracted(t, c)
 	require.Len(t, x.Candidates, 1, "about the same, with a word between")
 	require.Equal(t, []uuid.UUID{c.Messages[0].ID, c.Messages[2].ID}, x.Candidates[0].Sources)
 
-	x = extracted(t, talking("Ana: We went to the island on Saturday with the neighbours", "Rui: The ferry was three hours late because of the storm"))
+	x = extracted(t, talking("Ana: We went to the island on Saturday with the neighbours",
+		"Rui: The ferry was three hours late because of the storm"))
 	require.Len(t, x.Candidates, 2, "two people")
 
-	c = talking("user: I planted forty tulips behind the shed", "user: The tulips are red and white, my grandfather bred them himself")
+	c = talking("user: I planted forty tulips behind the shed",
+		"user: The tulips are red and white, my grandfather bred them himself")
 	c.Messages[1].Time = said.Add(3 * time.Hour)
 	require.Len(t, extracted(t, c).Candidates, 2, "hours later")
 }
@@ -245,7 +271,8 @@ func TestAnswerWithItsQuestion(t *testing.T) {
 		question, answer string
 		category         reasoner.Category
 	}{
-		{"Where do you live?", "Porto", reasoner.Identity}, {"How old are you?", "34", reasoner.Identity}, {"What's your favourite food?", "Definitely ramen", reasoner.StablePreference},
+		{"Where do you live?", "Porto", reasoner.Identity}, {"How old are you?", "34", reasoner.Identity},
+		{"What's your favourite food?", "Definitely ramen", reasoner.StablePreference},
 		{"你住在哪里？", "成都", reasoner.Identity}, {"你有什么爱好？", "画画和爬山", reasoner.StablePreference},
 	} {
 		x := extracted(t, talking("assistant: Good morning. "+c.question, "user: "+c.answer))
@@ -254,10 +281,13 @@ func TestAnswerWithItsQuestion(t *testing.T) {
 		require.Equal(t, c.category, x.Candidates[0].Category)
 		require.Equal(t, "fact", x.Candidates[0].Type)
 	}
-	for question, answer := range map[string]string{"What would you like to know?": "Rome", "Do you want the long version?": "Short", "How are you?": "Fine, thanks", "What do you think?": "Looks good", "你想怎么样？": "随便"} {
+	for question, answer := range map[string]string{"What would you like to know?": "Rome",
+		"Do you want the long version?": "Short", "How are you?": "Fine, thanks", "What do you think?": "Looks good",
+		"你想怎么样？": "随便"} {
 		require.Empty(t, extracted(t, talking("assistant: "+question, "user: "+answer)).Candidates, question)
 	}
-	require.Empty(t, extracted(t, talking("assistant: Shall I write the letter to the landlord for you?", "user: Yes please")).Candidates)
+	require.Empty(t, extracted(t, talking("assistant: Shall I write the letter to the landlord for you?",
+		"user: Yes please")).Candidates)
 }
 
 func TestTimes(t *testing.T) {
@@ -292,10 +322,14 @@ func TestTimes(t *testing.T) {
 
 func TestNegates(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"I don't like coffee any more", "I no longer eat meat", "I quit smoking", "I gave up the cello", "I stopped drinking wine", "I'm not into jazz anymore", "我不喝咖啡了", "我不再吃肉", "我戒烟了", "我已经不住在杭州了", "我不住在北京了", "It's not true that I live in Lisbon", "Forget that I'm a nurse"} {
+	for _, text := range []string{"I don't like coffee any more", "I no longer eat meat", "I quit smoking",
+		"I gave up the cello", "I stopped drinking wine", "I'm not into jazz anymore", "我不喝咖啡了", "我不再吃肉", "我戒烟了",
+		"我已经不住在杭州了", "我不住在北京了", "It's not true that I live in Lisbon", "Forget that I'm a nurse"} {
 		require.True(t, only(t, text).Negates, text)
 	}
-	for _, text := range []string{"I like coffee", "I never gave up hope that we would sell the house in Braga", "I haven't quit my job at the bakery in Porto", "The bus stopped at the old mill and we walked to the lake", "I'm getting used to the rain in Porto and the hills", "我喜欢不加糖的咖啡", "我没有放弃学钢琴", "我差不多每天跑步"} {
+	for _, text := range []string{"I like coffee", "I never gave up hope that we would sell the house in Braga",
+		"I haven't quit my job at the bakery in Porto", "The bus stopped at the old mill and we walked to the lake",
+		"I'm getting used to the rain in Porto and the hills", "我喜欢不加糖的咖啡", "我没有放弃学钢琴", "我差不多每天跑步"} {
 		for _, c := range extracted(t, talking("user: "+text)).Candidates {
 			require.False(t, c.Negates, text)
 		}
@@ -332,10 +366,15 @@ func TestEntities(t *testing.T) {
 		text string
 		want []reasoner.Entity
 	}{
-		{"Yesterday my brother Tom and I drove to Cedar Lake with our dog Rex", []reasoner.Entity{{Name: "Tom", Kind: "person"}, {Name: "Cedar Lake", Kind: "place"}, {Name: "Rex", Kind: "animal"}}},
-		{"I studied at the University of Porto", []reasoner.Entity{{Name: "University of Porto", Kind: "organization"}}},
-		{"On Monday I finished reading \"The Long Winter\" by the fire", []reasoner.Entity{{Name: "The Long Winter", Kind: "work"}}},
-		{"Marta moved to Lisbon in March, and we helped her carry the piano", []reasoner.Entity{{Name: "Marta", Kind: "person"}, {Name: "Lisbon", Kind: "place"}}},
+		{"Yesterday my brother Tom and I drove to Cedar Lake with our dog Rex",
+			[]reasoner.Entity{{Name: "Tom", Kind: "person"}, {Name: "Cedar Lake", Kind: "place"},
+				{Name: "Rex", Kind: "animal"}}},
+		{"I studied at the University of Porto", []reasoner.Entity{{Name: "University of Porto",
+			Kind: "organization"}}},
+		{"On Monday I finished reading \"The Long Winter\" by the fire",
+			[]reasoner.Entity{{Name: "The Long Winter", Kind: "work"}}},
+		{"Marta moved to Lisbon in March, and we helped her carry the piano",
+			[]reasoner.Entity{{Name: "Marta", Kind: "person"}, {Name: "Lisbon", Kind: "place"}}},
 		{"上周三我和小李去了西湖，特别开心", []reasoner.Entity{{Name: "小李", Kind: "person"}, {Name: "西湖", Kind: "place"}}},
 		{"我家有一只猫叫年糕", []reasoner.Entity{{Name: "年糕", Kind: "animal"}}},
 		{"昨晚和王芳看了《活着》，哭得不行", []reasoner.Entity{{Name: "活着", Kind: "work"}, {Name: "王芳", Kind: "person"}}},
@@ -343,15 +382,21 @@ func TestEntities(t *testing.T) {
 	} {
 		require.ElementsMatch(t, c.want, only(t, c.text).Entities, c.text)
 	}
-	x := extracted(t, talking("Ana: Rui, yesterday I carried the piano up four floors with Tom!", "Rui: That must have been heavy."))
-	require.Equal(t, []reasoner.Entity{{Name: "Tom", Kind: "person"}}, x.Candidates[0].Entities, "who is spoken to is not spoken of")
+	x := extracted(t, talking("Ana: Rui, yesterday I carried the piano up four floors with Tom!",
+		"Rui: That must have been heavy."))
+	require.Equal(t, []reasoner.Entity{{Name: "Tom", Kind: "person"}}, x.Candidates[0].Entities,
+		"who is spoken to is not spoken of")
 }
 
 func TestContexts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Yesterday the meeting with the client from Braga lasted four hours": "work", "I passed the exam on harbour law yesterday": "learning", "Yesterday my friends cooked eel for the whole street": "social",
-		"Yesterday I repaired the old pump behind the shed": "general", "Yesterday I baked two loaves at home": "personal", "昨天在家修好了水泵": "personal", "今天加班到十点，累死了": "work", "昨天和老同学聚餐，吃了烤鱼": "social",
+		"Yesterday the meeting with the client from Braga lasted four hours": "work",
+		"I passed the exam on harbour law yesterday":                         "learning",
+		"Yesterday my friends cooked eel for the whole street":               "social",
+		"Yesterday I repaired the old pump behind the shed":                  "general",
+		"Yesterday I baked two loaves at home":                               "personal", "昨天在家修好了水泵": "personal", "今天加班到十点，累死了": "work",
+		"昨天和老同学聚餐，吃了烤鱼": "social",
 	} {
 		require.Equal(t, want, only(t, text).Context, text)
 	}
@@ -360,9 +405,11 @@ func TestContexts(t *testing.T) {
 // Identity is most important, then tastes; the importance of events depends on their length.
 func TestImportance(t *testing.T) {
 	t.Parallel()
-	name, home, taste := only(t, "My name is Ana").Importance, only(t, "I live in Lisbon").Importance, only(t, "I love climbing").Importance
+	name, home, taste := only(t, "My name is Ana").Importance, only(t, "I live in Lisbon").Importance,
+		only(t, "I love climbing").Importance
 	event := only(t, "Yesterday I repaired the old pump behind the shed").Importance
-	long := only(t, "Yesterday I repaired the old pump behind the shed, painted the fence, carried eleven sacks of gravel to the pond, and fell asleep on the porch before the guests from Braga arrived with their three dogs.").Importance
+	long := only(t,
+		"Yesterday I repaired the old pump behind the shed, painted the fence, carried eleven sacks of gravel to the pond, and fell asleep on the porch before the guests from Braga arrived with their three dogs.").Importance
 	require.Equal(t, 0.9, name)
 	require.Greater(t, name, home)
 	require.Greater(t, home, taste)
@@ -378,7 +425,8 @@ func TestRecalledIsNotProposedAgain(t *testing.T) {
 	x := extracted(t, c)
 	require.Empty(t, x.Candidates)
 	require.Len(t, x.Dropped, 1)
-	for _, text := range []string{"user: I don't live in Lisbon with my two cats", "user: I live in Porto with my two cats", "user: I live in Lisbon with my two cats and a parrot from Braga"} {
+	for _, text := range []string{"user: I don't live in Lisbon with my two cats",
+		"user: I live in Porto with my two cats", "user: I live in Lisbon with my two cats and a parrot from Braga"} {
 		c.Messages[0].Content = strings.TrimPrefix(text, "user: ")
 		require.NotEmpty(t, extracted(t, c).Candidates, text)
 	}
@@ -390,13 +438,16 @@ func TestRecalledIsNotProposedAgain(t *testing.T) {
 func TestUsed(t *testing.T) {
 	t.Parallel()
 	peanuts, river, tea := uuid.New(), uuid.New(), uuid.New()
-	c := talking("user: What should I cook tonight?", "assistant: Something without peanuts, since you are allergic: a risotto with leeks.")
-	c.Recalled = []reasoner.Held{{ID: river, Content: "I rowed up the river with Ines"}, {ID: peanuts, Content: "I am allergic to peanuts"}, {ID: tea, Content: "我喜欢喝龙井茶"}}
+	c := talking("user: What should I cook tonight?",
+		"assistant: Something without peanuts, since you are allergic: a risotto with leeks.")
+	c.Recalled = []reasoner.Held{{ID: river, Content: "I rowed up the river with Ines"},
+		{ID: peanuts, Content: "I am allergic to peanuts"}, {ID: tea, Content: "我喜欢喝龙井茶"}}
 	require.Equal(t, []uuid.UUID{peanuts}, extracted(t, c).Used)
 	c.Messages[1].New = false
 	require.Empty(t, extracted(t, c).Used, "counted before")
 
-	c = talking("user: I am allergic to peanuts, what should I cook?", "assistant: Something without peanuts then, as you are allergic.")
+	c = talking("user: I am allergic to peanuts, what should I cook?",
+		"assistant: Something without peanuts then, as you are allergic.")
 	c.Recalled = []reasoner.Held{{ID: peanuts, Content: "I am allergic to peanuts"}}
 	require.Empty(t, extracted(t, c).Used, "the user had just said it")
 
@@ -409,7 +460,9 @@ func TestUsed(t *testing.T) {
 
 func TestDeterministic(t *testing.T) {
 	t.Parallel()
-	c := talking("Ana: I live in Lisbon. Yesterday I rowed up the river with Tom and Rex!", "Rui: Nice! What did you see?", "Ana: Herons, two otters and a sunken boat", "Rui: 我上周三和小李去了西湖，特别开心", "Ana: I don't like coffee any more.")
+	c := talking("Ana: I live in Lisbon. Yesterday I rowed up the river with Tom and Rex!",
+		"Rui: Nice! What did you see?", "Ana: Herons, two otters and a sunken boat", "Rui: 我上周三和小李去了西湖，特别开心",
+		"Ana: I don't like coffee any more.")
 	first := extracted(t, c)
 	for range 20 {
 		require.Equal(t, first, extracted(t, c))
@@ -427,8 +480,10 @@ func TestDeterministic(t *testing.T) {
 func TestLongMessages(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"I live in Lisbon. " + strings.Repeat("The harbour wall was repaired with granite from the northern quarry. ", 20_000),
-		strings.Repeat("昨天我们把院子里的老梨树移到了河边，忙了一整天。", 20_000), strings.Repeat("a", 1<<20), strings.Repeat("我", 1<<18), strings.Repeat("[", 1<<20), strings.Repeat("I live in ", 100_000),
+		"I live in Lisbon. " + strings.Repeat("The harbour wall was repaired with granite from the northern quarry. ",
+			20_000),
+		strings.Repeat("昨天我们把院子里的老梨树移到了河边，忙了一整天。", 20_000), strings.Repeat("a", 1<<20), strings.Repeat("我", 1<<18),
+		strings.Repeat("[", 1<<20), strings.Repeat("I live in ", 100_000),
 		strings.Repeat("and I work at ", 80_000), "\xff\xfe broken \x80 I live in Lisbon",
 	} {
 		for _, c := range extracted(t, talking("user: "+text)).Candidates {
@@ -438,7 +493,8 @@ func TestLongMessages(t *testing.T) {
 }
 
 func FuzzExtract(f *testing.F) {
-	for _, text := range []string{"I live in Lisbon, and I'm 34", "我叫林小雨，住在杭州", "[image: x] I'm", "my favourite is", "```", "我", "\xff", "Find me a dentist, I live in Porto", "Hi — ", "《", "Mr. I. A. ?"} {
+	for _, text := range []string{"I live in Lisbon, and I'm 34", "我叫林小雨，住在杭州", "[image: x] I'm", "my favourite is",
+		"```", "我", "\xff", "Find me a dentist, I live in Porto", "Hi — ", "《", "Mr. I. A. ?"} {
 		f.Add(text, text)
 	}
 	f.Fuzz(func(t *testing.T, one, two string) {

@@ -116,7 +116,8 @@ func TestResolve(t *testing.T) {
 		{"我女儿住在上海", "我住在成都", reasoner.Add},
 		{"我会弹吉他", "我会弹钢琴", reasoner.Add},
 	} {
-		h := reasoner.Held{ID: uuid.New(), Type: "fact", Content: c.held, Time: said.AddDate(0, -2, 0), Similarity: 0.97}
+		h := reasoner.Held{ID: uuid.New(), Type: "fact", Content: c.held, Time: said.AddDate(0, -2, 0),
+			Similarity: 0.97}
 		r := resolved(t, reasoner.Candidate{Type: "fact", Content: c.now}, h)
 		require.Equal(t, c.want, r.Operation, "%s, then %s: %s", c.held, c.now, r.Reason)
 		if c.want == reasoner.Add {
@@ -131,27 +132,34 @@ func TestResolve(t *testing.T) {
 func TestSameEventOfAnotherDay(t *testing.T) {
 	t.Parallel()
 	c := reasoner.Candidate{Type: "episodic", Content: "I went running by the river"}
-	held := reasoner.Held{ID: uuid.New(), Type: "episodic", Content: c.Content, Time: said.AddDate(0, 0, -1), Similarity: 1}
+	held := reasoner.Held{ID: uuid.New(), Type: "episodic", Content: c.Content, Time: said.AddDate(0, 0, -1),
+		Similarity: 1}
 	require.Equal(t, reasoner.Add, resolved(t, c, held).Operation)
 	c.Time = held.Time.Add(2 * time.Hour)
 	require.Equal(t, reasoner.Noop, resolved(t, c, held).Operation)
-	require.Equal(t, reasoner.Add, resolved(t, reasoner.Candidate{Type: "episodic", Content: "I gave up running by the river", Time: held.Time}, held).Operation, "an event stays what it was")
+	require.Equal(t, reasoner.Add, resolved(t, reasoner.Candidate{Type: "episodic",
+		Content: "I gave up running by the river", Time: held.Time}, held).Operation, "an event stays what it was")
 }
 
 // Statements of one person do not affect another.
 func TestSpeakersApart(t *testing.T) {
 	t.Parallel()
 	held := reasoner.Held{ID: uuid.New(), Type: "fact", Content: "I live in Lisbon", Speaker: "Ana", Time: said}
-	require.Equal(t, reasoner.Add, resolved(t, reasoner.Candidate{Type: "fact", Content: "I live in Porto", Speaker: "Rui"}, held).Operation)
-	require.Equal(t, reasoner.Add, resolved(t, reasoner.Candidate{Type: "fact", Content: "I live in Lisbon"}, held).Operation)
-	require.Equal(t, reasoner.Update, resolved(t, reasoner.Candidate{Type: "fact", Content: "I live in Porto", Speaker: "ana"}, held).Operation)
+	require.Equal(t, reasoner.Add, resolved(t, reasoner.Candidate{Type: "fact", Content: "I live in Porto",
+		Speaker: "Rui"}, held).Operation)
+	require.Equal(t, reasoner.Add, resolved(t, reasoner.Candidate{Type: "fact", Content: "I live in Lisbon"},
+		held).Operation)
+	require.Equal(t, reasoner.Update, resolved(t, reasoner.Candidate{Type: "fact", Content: "I live in Porto",
+		Speaker: "ana"}, held).Operation)
 }
 
 // A memory with more statements than the changed one is not replaced: the rest would be lost.
 func TestMoreThanTheValue(t *testing.T) {
 	t.Parallel()
-	held := reasoner.Held{ID: uuid.New(), Type: "fact", Content: "I live in Lisbon. On Sundays the whole family comes for lunch.", Time: said}
-	require.Equal(t, reasoner.Add, resolved(t, reasoner.Candidate{Type: "fact", Content: "I live in Porto"}, held).Operation)
+	held := reasoner.Held{ID: uuid.New(), Type: "fact",
+		Content: "I live in Lisbon. On Sundays the whole family comes for lunch.", Time: said}
+	require.Equal(t, reasoner.Add, resolved(t, reasoner.Candidate{Type: "fact", Content: "I live in Porto"},
+		held).Operation)
 }
 
 func TestResolveManyAndNone(t *testing.T) {

@@ -48,7 +48,8 @@ func TestListsAreUsed(t *testing.T) {
 	for _, name := range grammar.Lists().Names() {
 		kind := regexp.MustCompile(`^(value)(\.\w+)?\.(only|end|skip|cut)$`).ReplaceAllString(name, "$1$2")
 		family, _, _ := strings.Cut(name, ".")
-		require.True(t, used[name] || used[family+".*"] || used[kind] || kind == "value", "nothing names the list %s", name)
+		require.True(t, used[name] || used[family+".*"] || used[kind] || kind == "value", "nothing names the list %s",
+			name)
 	}
 }
 

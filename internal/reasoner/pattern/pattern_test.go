@@ -70,7 +70,8 @@ func TestMatch(t *testing.T) {
 		{"x (very)? y", "x y", "x y"},
 		{"在 {town} 住", "我在北京住了", "在北京住"},
 	} {
-		g := grammar("[numeral]\n二 = 2\n十 = 10\n[adverb]\nreally\nstill\n很\n真的\n[test]\n" + c.pattern + "\n[value.town] = 16\n")
+		g := grammar("[numeral]\n二 = 2\n十 = 10\n[adverb]\nreally\nstill\n很\n真的\n[test]\n" + c.pattern +
+			"\n[value.town] = 16\n")
 		text := g.Read(c.text)
 		m, ok := text.Find("test")
 		require.Equal(t, c.want != "", ok, "%s: %s", c.pattern, c.text)
@@ -111,7 +112,8 @@ func TestAround(t *testing.T) {
 	t.Parallel()
 	g := grammar("[ended]\nno longer ..3 ~\n~ ... any more\n不 ..2 ~ 了\n")
 	for text, want := range map[string]bool{
-		"I no longer drink coffee": true, "I drink coffee": false, "I don't drink coffee any more": true, "no longer tired, coffee": false, "我不喝coffee了": true,
+		"I no longer drink coffee": true, "I drink coffee": false, "I don't drink coffee any more": true,
+		"no longer tired, coffee": false, "我不喝coffee了": true,
 	} {
 		read := g.Read(text)
 		at := 0

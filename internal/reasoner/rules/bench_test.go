@@ -28,7 +28,8 @@ func written(n int) []reasoner.Memory {
 	start := time.Date(2025, 1, 1, 7, 0, 0, 0, time.UTC)
 	for i := range all {
 		at := start.Add(time.Duration(i) * 100 * time.Minute)
-		all[i] = reasoner.Memory{ID: uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, i)), Content: texts[i%len(texts)], Time: at, Session: at.Format(time.DateOnly)}
+		all[i] = reasoner.Memory{ID: uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, i)), Content: texts[i%len(texts)],
+			Time: at, Session: at.Format(time.DateOnly)}
 	}
 	return all
 }
@@ -41,12 +42,14 @@ func BenchmarkBatch(b *testing.B) {
 	for _, key := range keysOf(memories) {
 		clue := reasoner.Clue{Key: key}
 		for i := range 24 {
-			clue.Seen = append(clue.Seen, reasoner.Sighting{Memory: uuid.New(), Time: memories[0].Time.AddDate(0, 0, i-30), Session: fmt.Sprint(i)})
+			clue.Seen = append(clue.Seen, reasoner.Sighting{Memory: uuid.New(),
+				Time: memories[0].Time.AddDate(0, 0, i-30), Session: fmt.Sprint(i)})
 		}
 		batch.Clues = append(batch.Clues, clue)
 	}
 	for i := range 400 {
-		batch.Traits = append(batch.Traits, reasoner.Trait{ID: uuid.New(), Key: fmt.Sprintf("do:other%d", i), Content: "经常做点别的事", Subtype: "behavior", Stage: "candidate", Confidence: 0.2})
+		batch.Traits = append(batch.Traits, reasoner.Trait{ID: uuid.New(), Key: fmt.Sprintf("do:other%d", i),
+			Content: "经常做点别的事", Subtype: "behavior", Stage: "candidate", Confidence: 0.2})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

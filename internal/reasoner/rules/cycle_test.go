@@ -63,14 +63,17 @@ func (l *life) batch(memories []reasoner.Memory) {
 		}
 	}
 	for _, t := range l.traits {
-		if stage := traittest.Policies.StageAt(t.state, l.now); stage == lifecycle.Trend || stage == lifecycle.Candidate {
+		if stage := traittest.Policies.StageAt(t.state, l.now); stage == lifecycle.Trend ||
+			stage == lifecycle.Candidate {
 			shown := reasoner.Clue{Key: t.Key}
 			for _, e := range t.supporting {
-				shown.Seen = append(shown.Seen, reasoner.Sighting{Memory: e.ID, Time: e.Time, Session: e.Session, Context: e.Context})
+				shown.Seen = append(shown.Seen, reasoner.Sighting{Memory: e.ID, Time: e.Time, Session: e.Session,
+					Context: e.Context})
 			}
 			b.Clues = append(b.Clues, shown)
 		}
-		t.Confidence, t.Stage = traittest.Policies.ConfidenceAt(t.state, l.now), traittest.Policies.StageAt(t.state, l.now)
+		t.Confidence, t.Stage = traittest.Policies.ConfidenceAt(t.state, l.now),
+			traittest.Policies.StageAt(t.state, l.now)
 		if t.Stage.Visible() {
 			b.Visible++
 		}
@@ -104,13 +107,15 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 		for _, e := range n.Evidence {
 			m, ok := byID[e.Memory]
 			require.True(l.t, ok, "evidence that was not shown")
-			c.Seen = append(c.Seen, reasoner.Sighting{Memory: m.ID, Time: m.Time, Session: m.Session, Context: e.Context})
+			c.Seen = append(c.Seen, reasoner.Sighting{Memory: m.ID, Time: m.Time, Session: m.Session,
+				Context: e.Context})
 		}
 		sessions := map[string]bool{}
 		for _, s := range c.Seen {
 			sessions[s.Session] = true
 		}
-		if old := l.find(n.Key); !n.Tentative && old != nil && traittest.Policies.StageAt(old.state, l.now) != lifecycle.Dissolved {
+		if old := l.find(n.Key); !n.Tentative && old != nil &&
+			traittest.Policies.StageAt(old.state, l.now) != lifecycle.Dissolved {
 			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: old.ID, Evidence: n.Evidence})
 			delete(l.clues, n.Key)
 			continue
@@ -118,7 +123,8 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 		if n.Tentative || len(sessions) < 2 {
 			continue
 		}
-		e, ok := traittest.Policies.NewPattern(l.now, len(c.Seen), len(sessions), c.Seen[len(c.Seen)-1].Time.Sub(c.Seen[0].Time), n.Emotional)
+		e, ok := traittest.Policies.NewPattern(l.now, len(c.Seen), len(sessions),
+			c.Seen[len(c.Seen)-1].Time.Sub(c.Seen[0].Time), n.Emotional)
 		if !ok {
 			continue
 		}
@@ -127,12 +133,14 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 			delete(l.clues, n.Key)
 			continue
 		}
-		t := &lived{Trait: reasoner.Trait{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(n.Key)), Key: n.Key, Content: n.Content, Subtype: lifecycle.Behavior, Context: n.Context}, memories: map[uuid.UUID]bool{}}
+		t := &lived{Trait: reasoner.Trait{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(n.Key)), Key: n.Key,
+			Content: n.Content, Subtype: lifecycle.Behavior, Context: n.Context}, memories: map[uuid.UUID]bool{}}
 		t.state = traittest.Policies.Apply(t.state, e)
 		for _, s := range c.Seen {
 			t.seen.Add(s.Session, s.Context)
 			t.memories[s.Memory] = true
-			t.supporting = append(t.supporting, reasoner.Evidence{Memory: reasoner.Memory{ID: s.Memory, Time: s.Time, Session: s.Session, Context: s.Context}})
+			t.supporting = append(t.supporting, reasoner.Evidence{Memory: reasoner.Memory{ID: s.Memory, Time: s.Time,
+				Session: s.Session, Context: s.Context}})
 		}
 		l.traits = append(l.traits, t)
 		delete(l.clues, n.Key)
@@ -155,7 +163,8 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 			t.supporting = append(t.supporting, reasoner.Evidence{Memory: m, Quality: q})
 		}
 		if len(best) > 0 {
-			t.state = traittest.Policies.Apply(t.state, lifecycle.Event{Kind: lifecycle.Reinforced, At: l.now, Factor: traittest.Policies.Reinforcement(best)})
+			t.state = traittest.Policies.Apply(t.state, lifecycle.Event{Kind: lifecycle.Reinforced, At: l.now,
+				Factor: traittest.Policies.Reinforcement(best)})
 			if e, ok := traittest.Policies.Follow(t.state, l.now); ok {
 				t.state = traittest.Policies.Apply(t.state, e)
 			}
@@ -169,7 +178,8 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 			c := l.clue(n.Key)
 			for _, e := range n.Evidence {
 				m := byID[e.Memory]
-				c.Against = append(c.Against, reasoner.Sighting{Memory: m.ID, Time: m.Time, Session: m.Session, Context: e.Context})
+				c.Against = append(c.Against, reasoner.Sighting{Memory: m.ID, Time: m.Time, Session: m.Session,
+					Context: e.Context})
 			}
 			continue
 		}
@@ -178,7 +188,8 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 			m.Context = e.Context
 			t.contradicting = append(t.contradicting, reasoner.Evidence{Memory: m})
 		}
-		t.state = traittest.Policies.Apply(t.state, lifecycle.Event{Kind: lifecycle.Contradicted, At: l.now, Factor: traittest.Policies.Contradiction(len(n.Evidence)), Count: len(n.Evidence)})
+		t.state = traittest.Policies.Apply(t.state, lifecycle.Event{Kind: lifecycle.Contradicted, At: l.now,
+			Factor: traittest.Policies.Contradiction(len(n.Evidence)), Count: len(n.Evidence)})
 		if traittest.Policies.ReviewDue(len(t.supporting), len(t.contradicting), len(n.Evidence)) {
 			l.review(t)
 		}
@@ -187,13 +198,15 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 		var members []lifecycle.Member
 		for _, id := range n.Members {
 			t := l.byID(id)
-			members = append(members, lifecycle.Member{Subtype: t.Subtype, Stage: t.state.Stage, Confidence: traittest.Policies.ConfidenceAt(t.state, l.now), Context: t.Context})
+			members = append(members, lifecycle.Member{Subtype: t.Subtype, Stage: t.state.Stage,
+				Confidence: traittest.Policies.ConfidenceAt(t.state, l.now), Context: t.Context})
 		}
 		e, ctx, ok := traittest.Policies.Promote(l.now, n.Subtype, members)
 		if !ok || l.find(n.Key) != nil {
 			continue
 		}
-		t := &lived{Trait: reasoner.Trait{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(n.Key)), Key: n.Key, Content: n.Content, Subtype: n.Subtype, Context: ctx}, memories: map[uuid.UUID]bool{}}
+		t := &lived{Trait: reasoner.Trait{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(n.Key)), Key: n.Key,
+			Content: n.Content, Subtype: n.Subtype, Context: ctx}, memories: map[uuid.UUID]bool{}}
 		t.state = traittest.Policies.Apply(t.state, e)
 		l.traits = append(l.traits, t)
 		for _, id := range n.Members {
@@ -203,7 +216,8 @@ func (l *life) apply(b reasoner.Batch, p reasoner.Proposals) {
 }
 
 func (l *life) review(t *lived) {
-	v, err := l.r.Review(context.Background(), reasoner.Case{Now: l.now, Trait: t.Trait, Supporting: t.supporting, Contradicting: t.contradicting})
+	v, err := l.r.Review(context.Background(), reasoner.Case{Now: l.now, Trait: t.Trait, Supporting: t.supporting,
+		Contradicting: t.contradicting})
 	require.NoError(l.t, err)
 	switch v.Action {
 	case reasoner.Dissolve:
@@ -241,7 +255,9 @@ func (l *life) byID(id uuid.UUID) *lived {
 
 // visible are the sentences of the visible traits, the surest first.
 func (l *life) visible() []string {
-	shown := slices.DeleteFunc(slices.Clone(l.traits), func(t *lived) bool { return !traittest.Policies.StageAt(t.state, l.now).Visible() })
+	shown := slices.DeleteFunc(slices.Clone(l.traits), func(t *lived) bool {
+		return !traittest.Policies.StageAt(t.state, l.now).Visible()
+	})
 	slices.SortStableFunc(shown, func(a, b *lived) int { return cmp.Compare(b.state.Confidence, a.state.Confidence) })
 	all := make([]string, len(shown))
 	for i, t := range shown {
@@ -255,7 +271,8 @@ func days(texts ...string) []reasoner.Memory {
 	all := make([]reasoner.Memory, len(texts))
 	for i, text := range texts {
 		at := time.Date(2025, 3, 3, 9, 0, 0, 0, time.UTC).AddDate(0, 0, i)
-		all[i] = reasoner.Memory{ID: uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, i, text)), Type: "episodic", Content: text, Time: at, Session: at.Format(time.DateOnly)}
+		all[i] = reasoner.Memory{ID: uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, i, text)), Type: "episodic",
+			Content: text, Time: at, Session: at.Format(time.DateOnly)}
 	}
 	return all
 }

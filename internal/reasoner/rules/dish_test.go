@@ -18,7 +18,8 @@ func TestDishes(t *testing.T) {
 	} {
 		require.Equal(t, want, firstDish(text).id, text)
 	}
-	for _, text := range []string{"红包", "面料", "面积很大", "包装", "菜单", "酒店", "串门", "橘子洲", "小面积", "手工面料", "运动", "新鲜菜单", "茶具", "", "面试"} {
+	for _, text := range []string{"红包", "面料", "面积很大", "包装", "菜单", "酒店", "串门", "橘子洲", "小面积", "手工面料", "运动", "新鲜菜单", "茶具",
+		"", "面试"} {
 		require.Empty(t, firstDish(text).id, text)
 	}
 	require.Equal(t, regional, firstDish("日式拉面").rank)

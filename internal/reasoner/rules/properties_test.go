@@ -46,7 +46,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 	batch := reasoner.Batch{Now: later, Memories: memories}
 	for _, k := range keysOf(memories) {
-		batch.Clues = append(batch.Clues, reasoner.Clue{Key: k, Seen: []reasoner.Sighting{{Memory: uuid.New(), Time: later.AddDate(-1, 0, 0), Session: "s"}}})
+		batch.Clues = append(batch.Clues, reasoner.Clue{Key: k,
+			Seen: []reasoner.Sighting{{Memory: uuid.New(), Time: later.AddDate(-1, 0, 0), Session: "s"}}})
 	}
 	summary := func(p reasoner.Proposals) []string {
 		var all []string
@@ -72,7 +73,10 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			part := batch.Memories[from : from+8]
 			rng.Shuffle(8, func(i, j int) { part[i], part[j] = part[j], part[i] })
 		}
-		rng.Shuffle(len(batch.Clues), func(i, j int) { batch.Clues[i], batch.Clues[j] = batch.Clues[j], batch.Clues[i] })
+		rng.Shuffle(len(batch.Clues), func(i, j int) {
+			batch.Clues[i], batch.Clues[j] = batch.Clues[j],
+				batch.Clues[i]
+		})
 		again, err := New().Reflect(context.Background(), batch)
 		require.NoError(t, err)
 		require.Equal(t, summary(first), summary(again))
@@ -102,7 +106,8 @@ func TestThereIsAnEnd(t *testing.T) {
 			at := later.AddDate(0, 0, d*everyDays-400)
 			for i := range 40 {
 				text := things[rng.IntN(120)]
-				memories = append(memories, reasoner.Memory{ID: uuid.New(), Content: text, Time: at.Add(time.Duration(i) * time.Minute * 10), Session: at.Format(time.DateOnly)})
+				memories = append(memories, reasoner.Memory{ID: uuid.New(), Content: text,
+					Time: at.Add(time.Duration(i) * time.Minute * 10), Session: at.Format(time.DateOnly)})
 			}
 		}
 		l.reflect(memories)
@@ -156,7 +161,9 @@ func FuzzReflect(f *testing.F) {
 			memories[i].Speaker = speaker
 		}
 		keys := keysOf(memories)
-		batch := reasoner.Batch{Now: later, Memories: memories, Traits: []reasoner.Trait{{ID: uuid.New(), Content: content, Subtype: lifecycle.Behavior, Stage: lifecycle.Emerging}}}
+		batch := reasoner.Batch{Now: later, Memories: memories,
+			Traits: []reasoner.Trait{{ID: uuid.New(), Content: content, Subtype: lifecycle.Behavior,
+				Stage: lifecycle.Emerging}}}
 		p, err := r.Reflect(context.Background(), batch)
 		require.NoError(t, err)
 		for _, n := range p.Patterns {
@@ -164,7 +171,8 @@ func FuzzReflect(f *testing.F) {
 			require.NotEmpty(t, n.Content)
 			require.NotEmpty(t, n.Evidence)
 		}
-		_, err = r.Review(context.Background(), reasoner.Case{Trait: batch.Traits[0], Contradicting: []reasoner.Evidence{{Memory: memories[0]}}})
+		_, err = r.Review(context.Background(), reasoner.Case{Trait: batch.Traits[0],
+			Contradicting: []reasoner.Evidence{{Memory: memories[0]}}})
 		require.NoError(t, err)
 	})
 }
@@ -172,7 +180,9 @@ func FuzzReflect(f *testing.F) {
 // A text without marks is read once, however long it is.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{strings.Repeat("我", 100_000), strings.Repeat("我不喜欢红烧", 20_000), strings.Repeat("I'm not a very ", 20_000), strings.Repeat("和王", 50_000), strings.Repeat("【：", 50_000), strings.Repeat("[image", 20_000)} {
+	for _, text := range []string{strings.Repeat("我", 100_000), strings.Repeat("我不喜欢红烧", 20_000),
+		strings.Repeat("I'm not a very ", 20_000), strings.Repeat("和王", 50_000), strings.Repeat("【：", 50_000),
+		strings.Repeat("[image", 20_000)} {
 		keysOf(days(text))
 	}
 }

@@ -29,17 +29,26 @@ func TestReview(t *testing.T) {
 		want       reasoner.Action
 		content    string
 	}{
-		{"the last word is that it is over", run, []reasoner.Evidence{evidence(0, "", "跑步五公里")}, []reasoner.Evidence{evidence(5, "", "我不再跑步了")}, reasoner.Dissolve, ""},
-		{"in English", english, []reasoner.Evidence{evidence(0, "", "Went running")}, []reasoner.Evidence{evidence(5, "", "I gave up running")}, reasoner.Dissolve, ""},
-		{"it went on", run, []reasoner.Evidence{evidence(9, "", "跑步五公里")}, []reasoner.Evidence{evidence(5, "", "我不再跑步了")}, reasoner.Keep, ""},
-		{"not outright", run, []reasoner.Evidence{evidence(0, "", "跑步五公里")}, []reasoner.Evidence{evidence(5, "", "懒得动")}, reasoner.Revise, "有时跑步"},
-		{"not outright, in English", english, []reasoner.Evidence{evidence(0, "", "Went running")}, []reasoner.Evidence{evidence(5, "", "Too lazy")}, reasoner.Revise, "Sometimes goes running"},
-		{"the user's own wording", edited, []reasoner.Evidence{evidence(0, "", "跑步五公里")}, []reasoner.Evidence{evidence(5, "", "懒得动")}, reasoner.Keep, ""},
-		{"by context", run, []reasoner.Evidence{evidence(0, "personal", "跑步五公里"), evidence(9, "personal", "跑步")}, []reasoner.Evidence{evidence(5, "work", "出差不跑步")}, reasoner.Split, "经常跑步（视场合而定）"},
-		{"it is over, whatever the context", run, []reasoner.Evidence{evidence(0, "personal", "跑步五公里")}, []reasoner.Evidence{evidence(5, "work", "升职以后我不再跑步了")}, reasoner.Dissolve, ""},
+		{"the last word is that it is over", run, []reasoner.Evidence{evidence(0, "", "跑步五公里")},
+			[]reasoner.Evidence{evidence(5, "", "我不再跑步了")}, reasoner.Dissolve, ""},
+		{"in English", english, []reasoner.Evidence{evidence(0, "", "Went running")},
+			[]reasoner.Evidence{evidence(5, "", "I gave up running")}, reasoner.Dissolve, ""},
+		{"it went on", run, []reasoner.Evidence{evidence(9, "", "跑步五公里")},
+			[]reasoner.Evidence{evidence(5, "", "我不再跑步了")}, reasoner.Keep, ""},
+		{"not outright", run, []reasoner.Evidence{evidence(0, "", "跑步五公里")},
+			[]reasoner.Evidence{evidence(5, "", "懒得动")}, reasoner.Revise, "有时跑步"},
+		{"not outright, in English", english, []reasoner.Evidence{evidence(0, "", "Went running")},
+			[]reasoner.Evidence{evidence(5, "", "Too lazy")}, reasoner.Revise, "Sometimes goes running"},
+		{"the user's own wording", edited, []reasoner.Evidence{evidence(0, "", "跑步五公里")},
+			[]reasoner.Evidence{evidence(5, "", "懒得动")}, reasoner.Keep, ""},
+		{"by context", run, []reasoner.Evidence{evidence(0, "personal", "跑步五公里"), evidence(9, "personal", "跑步")},
+			[]reasoner.Evidence{evidence(5, "work", "出差不跑步")}, reasoner.Split, "经常跑步（视场合而定）"},
+		{"it is over, whatever the context", run, []reasoner.Evidence{evidence(0, "personal", "跑步五公里")},
+			[]reasoner.Evidence{evidence(5, "work", "升职以后我不再跑步了")}, reasoner.Dissolve, ""},
 		{"nothing against it", run, nil, nil, reasoner.Keep, ""},
 	} {
-		v, err := New().Review(context.Background(), reasoner.Case{Now: later, Trait: c.trait, Supporting: c.supporting, Contradicting: c.against})
+		v, err := New().Review(context.Background(), reasoner.Case{Now: later, Trait: c.trait, Supporting: c.supporting,
+			Contradicting: c.against})
 		require.NoError(t, err)
 		require.Equal(t, c.want, v.Action, c.name)
 		require.Equal(t, c.content, v.Content, c.name)

@@ -28,9 +28,12 @@ var noiseZh = []string{
 }
 
 var noiseEn = []string{
-	"Stand-up ran long again, the release slips by a week.", "Your verification code is 441902", "Flash sale: running shoes 60% off, shop now",
-	"Filled up the car and dropped off the dry cleaning.", "Dentist's office moved the appointment.", "The printer jammed twice before lunch.", "Do you want to join the yoga trial?", "She said her brother loves golf.",
-	"Rain all day, traffic was awful.", "Paid the electricity bill.", "New light bulbs in the hall.", "The neighbours are renovating.", "He keeps talking about his marathon.",
+	"Stand-up ran long again, the release slips by a week.", "Your verification code is 441902",
+	"Flash sale: running shoes 60% off, shop now",
+	"Filled up the car and dropped off the dry cleaning.", "Dentist's office moved the appointment.",
+	"The printer jammed twice before lunch.", "Do you want to join the yoga trial?", "She said her brother loves golf.",
+	"Rain all day, traffic was awful.", "Paid the electricity bill.", "New light bulbs in the hall.",
+	"The neighbours are renovating.", "He keeps talking about his marathon.",
 }
 
 var strangers = []stranger{
@@ -55,19 +58,25 @@ var strangers = []stranger{
 		"日语":  {"学日语第五课。", "学日语，背五十音。", "学日语打卡。"},
 	}, noiseZh},
 	{"a gardener in Leeds", map[string][]string{
-		"gardening":    {"Spent the morning gardening, the beans are up.", "Weeding the garden before the rain.", "Gardening until my back gave up."},
-		"chess":        {"Lost at chess to Ruth again.", "Chess club moved to Thursdays.", "Solved a chess study over tea."},
-		"knitting":     {"Knitting a scarf in the evenings.", "Finished knitting the left sleeve.", "My knitting bag is full of half-done hats."},
-		"fishing":      {"Went fishing at dawn, nothing bit.", "Fishing with Tom on the canal.", "New line for fishing season."},
-		"curry":        {"Made a curry, too hot.", "Curry night at ours.", "Leftover curry for lunch."},
-		"piano":        {"Practised the piano for an hour.", "I love the piano, even out of tune.", "New sheet music for the piano."},
-		"birdwatching": {"Birdwatching at the reservoir, two herons.", "Birdwatching before breakfast.", "Birdwatching with the new binoculars."},
-		"dumplings":    {"Stew with dumplings.", "We had dumplings at the market.", "My dumplings fell apart."},
+		"gardening": {"Spent the morning gardening, the beans are up.", "Weeding the garden before the rain.",
+			"Gardening until my back gave up."},
+		"chess": {"Lost at chess to Ruth again.", "Chess club moved to Thursdays.", "Solved a chess study over tea."},
+		"knitting": {"Knitting a scarf in the evenings.", "Finished knitting the left sleeve.",
+			"My knitting bag is full of half-done hats."},
+		"fishing": {"Went fishing at dawn, nothing bit.", "Fishing with Tom on the canal.",
+			"New line for fishing season."},
+		"curry": {"Made a curry, too hot.", "Curry night at ours.", "Leftover curry for lunch."},
+		"piano": {"Practised the piano for an hour.", "I love the piano, even out of tune.",
+			"New sheet music for the piano."},
+		"birdwatching": {"Birdwatching at the reservoir, two herons.", "Birdwatching before breakfast.",
+			"Birdwatching with the new binoculars."},
+		"dumplings": {"Stew with dumplings.", "We had dumplings at the market.", "My dumplings fell apart."},
 	}, noiseEn},
 	{"an engineer in Austin", map[string][]string{
-		"climbing":    {"Climbing after work, sent the purple one.", "Climbing gym was packed.", "Sore from climbing."},
-		"guitar":      {"New strings on my guitar.", "Played guitar until midnight.", "Guitar lesson number four."},
-		"photography": {"Street photography downtown.", "I'm into film photography lately.", "Photography walk with the new lens."},
+		"climbing": {"Climbing after work, sent the purple one.", "Climbing gym was packed.", "Sore from climbing."},
+		"guitar":   {"New strings on my guitar.", "Played guitar until midnight.", "Guitar lesson number four."},
+		"photography": {"Street photography downtown.", "I'm into film photography lately.",
+			"Photography walk with the new lens."},
 		"video games": {"Video games with the old crew.", "I love co-op video games.", "One more hour of video games."},
 		"tacos":       {"Tacos from the truck.", "We had tacos again.", "Breakfast tacos."},
 		"ramen":       {"Ramen on a cold night.", "Tried the new ramen place.", "Homemade ramen, not bad."},
@@ -96,8 +105,9 @@ func TestOtherPeople(t *testing.T) {
 					texts = person.interests[names[rng.IntN(len(names))]]
 				}
 				memories = append(memories, reasoner.Memory{
-					ID: uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, person.name, day, i)), Content: texts[rng.IntN(len(texts))],
-					Time: at.Add(time.Duration(i) * time.Hour), Session: at.Format(time.DateOnly),
+					ID:      uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, person.name, day, i)),
+					Content: texts[rng.IntN(len(texts))],
+					Time:    at.Add(time.Duration(i) * time.Hour), Session: at.Format(time.DateOnly),
 				})
 			}
 		}

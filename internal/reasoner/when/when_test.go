@@ -109,9 +109,10 @@ func TestNoTime(t *testing.T) {
 	t.Parallel()
 	said := time.Date(2026, time.May, 14, 16, 20, 0, 0, time.UTC)
 	for _, text := range []string{
-		"", "I play chess every Tuesday", "It may rain, and I may march home", "I worked there for two years", "I live in a small house", "In two minds about it",
-		"The last thing I want", "We counted in 2000 steps", "every other day", "a week of rest", "32 May", "on the table", "I have two days", "第三天很累", "每周三打球", "住了三年", "三个月的孩子",
-		"一周去两次", "我家有三口人", "后来就好了",
+		"", "I play chess every Tuesday", "It may rain, and I may march home", "I worked there for two years",
+		"I live in a small house", "In two minds about it",
+		"The last thing I want", "We counted in 2000 steps", "every other day", "a week of rest", "32 May",
+		"on the table", "I have two days", "第三天很累", "每周三打球", "住了三年", "三个月的孩子", "一周去两次", "我家有三口人", "后来就好了",
 	} {
 		e, ok := Find(text, said)
 		require.False(t, ok, "%q: %v", text, e)
@@ -177,7 +178,8 @@ func TestSince(t *testing.T) {
 	t.Parallel()
 	said := time.Date(2026, time.May, 14, 16, 20, 0, 0, time.UTC)
 	for text, since := range map[string]bool{
-		"I've lived here since 2019": true, "Since last March I run": true, "I came in 2019": false, "去年开始一直在学画": true, "自从去年搬家，我就没再见过他": true, "去年搬的家": false,
+		"I've lived here since 2019": true, "Since last March I run": true, "I came in 2019": false, "去年开始一直在学画": true,
+		"自从去年搬家，我就没再见过他": true, "去年搬的家": false,
 	} {
 		e, ok := Find(text, said)
 		require.True(t, ok, text)
@@ -199,8 +201,10 @@ func TestPlace(t *testing.T) {
 
 func FuzzFind(f *testing.F) {
 	const may = 1778775600 // 14 May 2026, 16:20 in UTC
-	for _, text := range []string{"last Tuesday at 3pm", "上周三下午3点", "31 February 2024", "in 2019-13-45", "昨天25点", "十十十天前", "1000 years ago",
-		"in 99999999999999999999 days", "三千万年前", "下下下下个月的第三个周五", "on 29 February", "二〇二五年十三月四十日", "12:99 tomorrow", "since 0000"} {
+	for _, text := range []string{"last Tuesday at 3pm", "上周三下午3点", "31 February 2024", "in 2019-13-45", "昨天25点",
+		"十十十天前", "1000 years ago",
+		"in 99999999999999999999 days", "三千万年前", "下下下下个月的第三个周五", "on 29 February", "二〇二五年十三月四十日", "12:99 tomorrow",
+		"since 0000"} {
 		// and the first and the last second of the years 1 to 9999
 		for _, said := range []int64{may, -62135596800, 253402300799} {
 			f.Add(text, said, 8*3600)
@@ -218,9 +222,11 @@ func FuzzFind(f *testing.F) {
 			return
 		}
 		require.True(t, e.Start >= 0 && e.Start < e.End && e.End <= len(text), "%q %v", text, e)
-		require.True(t, utf8.RuneStart(text[e.Start]) && (e.End == len(text) || utf8.RuneStart(text[e.End])) || !utf8.ValidString(text), "%q %v", text, e)
+		require.True(t, utf8.RuneStart(text[e.Start]) && (e.End == len(text) || utf8.RuneStart(text[e.End])) ||
+			!utf8.ValidString(text), "%q %v", text, e)
 		require.NotEmpty(t, e.Precision.String())
 		require.Equal(t, said.Location(), e.Time.Location())
-		require.True(t, e.Time.UTC().Year() >= 1 && e.Time.UTC().Year() <= 9999, "%q, said at %s: %s", text, said, e.Time)
+		require.True(t, e.Time.UTC().Year() >= 1 && e.Time.UTC().Year() <= 9999, "%q, said at %s: %s", text, said,
+			e.Time)
 	})
 }
