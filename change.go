@@ -61,7 +61,9 @@ func (c *Client) Promote(ctx context.Context, userID string, id uuid.UUID, reaso
 // History returns the history of a memory and of all its versions, in order. ErrNotFound if the user has
 // no such memory.
 func (c *Client) History(ctx context.Context, userID string, id uuid.UUID) (changes []Change, err error) {
-	changes, err = inUser(ctx, c, userID, func(tx pgx.Tx) ([]Change, error) { return store.History(ctx, tx, userID, id) })
+	changes, err = inUser(ctx, c, userID, func(tx pgx.Tx) ([]Change, error) {
+		return store.History(ctx, tx, userID, id)
+	})
 	if err == nil && len(changes) == 0 {
 		err = fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
 	}
@@ -72,7 +74,9 @@ func (c *Client) History(ctx context.Context, userID string, id uuid.UUID) (chan
 // those that it superseded or contradicts, and those that superseded or contradict it. ErrNotFound if the
 // user has no such memory.
 func (c *Client) Versions(ctx context.Context, userID string, id uuid.UUID) (versions []Memory, err error) {
-	versions, err = inUser(ctx, c, userID, func(tx pgx.Tx) ([]Memory, error) { return store.Versions(ctx, tx, userID, id) })
+	versions, err = inUser(ctx, c, userID, func(tx pgx.Tx) ([]Memory, error) {
+		return store.Versions(ctx, tx, userID, id)
+	})
 	if err == nil && len(versions) == 0 {
 		err = fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
 	}

@@ -93,8 +93,9 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Results, err error) {
 	return Results{Memories: found, Degraded: degraded}, nil
 }
 
-// search embeds the query's text unless the query has a vector or searches by words only, and calls find with the vector
-// or nil. find also returns the model that the database records. degraded is the reason why the text was not embedded.
+// search embeds the query's text unless the query has a vector or searches by words only, and calls find with the
+// vector or nil. find also returns the model that the database records. degraded is the reason why the text was not
+// embedded.
 func search[T any](
 	ctx context.Context, c *Client, q Query, find func(tx pgx.Tx, vector []float32) ([]T, EmbeddingModel, error),
 ) (found []T, degraded, err error) {
@@ -127,7 +128,8 @@ func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own b
 		return nil
 	case own && len(vector) != recorded.Dimension:
 		return &InvalidError{Index: -1, Field: "embedding", Value: fmt.Sprintf("%d dimensions", len(vector)),
-			Rule: fmt.Sprintf("must have the %d dimensions of the database's model %q", recorded.Dimension, recorded.Model)}
+			Rule: fmt.Sprintf("must have the %d dimensions of the database's model %q", recorded.Dimension,
+				recorded.Model)}
 	case !own && recorded != mine:
 		return fmt.Errorf("%w: give the client the embedder of the database (oxbow.WithEmbedder), or change the "+
 			"database's with oxbow reembed",
@@ -195,8 +197,9 @@ func (q Query) params() (store.RecallParams, error) {
 		q.Contexts = nil
 	}
 	return store.RecallParams{
-		UserID: q.UserID, Query: q.Text, Embedding: q.Embedding, Types: q.Types, Contexts: q.Contexts, Metadata: metadata,
-		Limit: given(q.Limit), Agent: given(q.AgentID),
+		UserID: q.UserID, Query: q.Text, Embedding: q.Embedding, Types: q.Types, Contexts: q.Contexts,
+		Metadata: metadata,
+		Limit:    given(q.Limit), Agent: given(q.AgentID),
 		ValidAsOf: given(q.ValidAsOf), BelievedAsOf: given(q.BelievedAsOf), AtNow: given(q.Now),
 	}, nil
 }

@@ -130,5 +130,7 @@ func (c *Client) report(r report, ids []uuid.UUID) {
 }
 
 func (c *Client) sendUses(ctx context.Context, r report, ids []uuid.UUID) error {
-	return c.inTx(ctx, beginAs(r.userID, ""), func(db pgx.Tx) error { return store.Touch(ctx, db, r.userID, ids, r.used) })
+	return c.inTx(ctx, beginAs(r.userID, ""), func(db pgx.Tx) error {
+		return store.Touch(ctx, db, r.userID, ids, r.used)
+	})
 }

@@ -118,7 +118,8 @@ func Ingest(ctx context.Context, client *oxbow.Client, f NewFile) (report Report
 		return report, err
 	}
 	if ingested != nil {
-		report.FileID, report.Unchanged, report.Chunks, report.Kept = ingested.ID, true, ingested.Chunks, ingested.Chunks
+		report.FileID, report.Unchanged, report.Chunks, report.Kept = ingested.ID, true, ingested.Chunks,
+			ingested.Chunks
 		return report, nil
 	}
 	read, err := document.Read(ctx, file.MediaType, content, splitting)

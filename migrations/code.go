@@ -46,7 +46,8 @@ func (src source) codeFiles() ([]codeFile, error) {
 
 // codeEnv is the part of a checksum that depends on the database.
 func (st state) codeEnv() string {
-	return fmt.Sprintf("vector in %s; roles %s; River %d", st.vectorSchema, strings.Join(st.roles, ", "), st.river.Current)
+	return fmt.Sprintf("vector in %s; roles %s; River %d", st.vectorSchema, strings.Join(st.roles, ", "),
+		st.river.Current)
 }
 
 // changedCode returns the files whose current text is not installed, and the installed files that

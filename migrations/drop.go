@@ -16,7 +16,8 @@ func (s *session) dropSchema(ctx context.Context) error {
 			return err
 		}
 		if len(others) > 0 {
-			return fmt.Errorf("objects outside the schema depend on it: %s; drop them first", strings.Join(others, ", "))
+			return fmt.Errorf("objects outside the schema depend on it: %s; drop them first",
+				strings.Join(others, ", "))
 		}
 		_, err = tx.Exec(ctx, `drop schema oxbow cascade`)
 		return err

@@ -78,7 +78,8 @@ func (st state) checkExtensions() error {
 		version, ok := st.extensions[n.name]
 		switch {
 		case !ok:
-			return fmt.Errorf("%w: as a superuser, run in database %q: create extension %s", ErrNoExtension, st.database, n.name)
+			return fmt.Errorf("%w: as a superuser, run in database %q: create extension %s", ErrNoExtension,
+				st.database, n.name)
 		case !atLeast(version, n.minimum):
 			return fmt.Errorf("%w: database %q has %s %s, but Oxbow requires %s or newer: %s, then as its owner, run: "+
 				"alter extension %s update", ErrNoExtension, st.database, n.name, version, n.minimum, n.install, n.name)

@@ -37,8 +37,9 @@ func (s *session) ensureRoles(ctx context.Context) error {
 		switch {
 		case hasCode(err, "42710"): // duplicate_object: another database's migration has just created it
 		case hasCode(err, "42501"):
-			s.log.WarnContext(ctx, "role "+s.role+" may not create roles: until a role with CREATEROLE runs these statements, "+
-				"followed by migrate up, only the owner can connect", "run", createRoles(s.opts.source.roles))
+			s.log.WarnContext(ctx,
+				"role "+s.role+" may not create roles: until a role with CREATEROLE runs these statements, "+
+					"followed by migrate up, only the owner can connect", "run", createRoles(s.opts.source.roles))
 			return nil
 		case err != nil:
 			return err

@@ -175,8 +175,9 @@ func (s *session) prepare(ctx context.Context, transaction bool) error {
 		return err
 	}
 	if !held {
-		return errors.New("the advisory lock was lost between two statements, as happens behind a pooler in transaction " +
-			"mode: connect directly to PostgreSQL")
+		return errors.New(
+			"the advisory lock was lost between two statements, as happens behind a pooler in transaction " +
+				"mode: connect directly to PostgreSQL")
 	}
 	return nil
 }

@@ -58,7 +58,8 @@ func readState(ctx context.Context, db DB, src source) (state, error) {
 		       array(select c.relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
 		             where n.nspname = 'oxbow'
 		               and c.relname in ('schema_version', 'river_migration', 'installed_code', 'policy_definitions')),
-		       coalesce((select jsonb_object_agg(extname, extversion) from pg_extension where extname = any($2)), '{}')::text,
+		       coalesce((select jsonb_object_agg(extname, extversion) from pg_extension
+		       where extname = any($2)), '{}')::text,
 		       coalesce((select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace
 		                 where extname = 'vector'), ''),
 		       array(select rolname::text from pg_roles where rolname = any($1) order by 1),
@@ -115,9 +116,10 @@ func (st state) notMigrated() error {
 // usable returns an error for a schema that this binary can neither use nor upgrade.
 func (st state) usable() error {
 	if st.unreleased {
-		return fmt.Errorf("%w: database %q is at version %d of the unreleased schema: export each user with the oxbow that "+
-			"made it (oxbow export USER --output FILE), run oxbow migrate up on another database, and import there "+
-			"(oxbow import --traits FILE)",
+		return fmt.Errorf(
+			"%w: database %q is at version %d of the unreleased schema: export each user with the oxbow that "+
+				"made it (oxbow export USER --output FILE), run oxbow migrate up on another database, and import there "+
+				"(oxbow import --traits FILE)",
 			ErrUnreleased, st.database, st.ours.Current)
 	}
 	if st.ours.Current <= st.ours.Latest && st.river.Current <= st.river.Latest {
@@ -140,11 +142,13 @@ func (st state) check(files []codeFile) error {
 	}
 	if st.ours.Current < st.ours.Latest || st.river.Current < st.river.Latest {
 		return fmt.Errorf("%w: database %q is at %s, this version of oxbow requires %s; run oxbow migrate up",
-			ErrBehind, st.database, versions(st.ours.Current, st.river.Current), versions(st.ours.Latest, st.river.Latest))
+			ErrBehind, st.database, versions(st.ours.Current, st.river.Current),
+			versions(st.ours.Latest, st.river.Latest))
 	}
 	if len(st.bare) > 0 {
-		return fmt.Errorf("%w: privileges of %s in schema oxbow of database %q are missing, as after a restore before the "+
-			"role existed; run oxbow migrate up as the owner", ErrBehind, strings.Join(st.bare, " and "), st.database)
+		return fmt.Errorf(
+			"%w: privileges of %s in schema oxbow of database %q are missing, as after a restore before the "+
+				"role existed; run oxbow migrate up as the owner", ErrBehind, strings.Join(st.bare, " and "), st.database)
 	}
 	if changed, gone := st.changedCode(files); len(changed)+len(gone) > 0 {
 		return fmt.Errorf("%w: %w: database %q, files %s; run oxbow migrate up with the newest oxbow in use",

@@ -105,7 +105,8 @@ func (st state) status(src source) (Status, error) {
 	for _, m := range river.AllVersions() {
 		if m.Version <= riverVersion {
 			version := int32(m.Version)
-			status.Migrations = append(status.Migrations, Migration{"river", version, m.Name, version <= st.river.Current})
+			status.Migrations = append(status.Migrations, Migration{"river", version, m.Name,
+				version <= st.river.Current})
 		}
 	}
 	names, err := migrate.FindMigrations(src.migrations)

@@ -50,7 +50,8 @@ on errors and warnings, not on advice.`,
 		}
 		err = a.output(d, func() { a.printDiagnosis(d) })
 		if err == nil && !d.Healthy {
-			err = fmt.Errorf("%s is unhealthy: %s", d.Database, tally(d.Findings, doctor.LevelError, doctor.LevelWarning))
+			err = fmt.Errorf("%s is unhealthy: %s", d.Database,
+				tally(d.Findings, doctor.LevelError, doctor.LevelWarning))
 		}
 		return err
 	})
@@ -96,7 +97,8 @@ func schemaFinding(s migrations.Status) doctor.Finding {
 			Do:  `Run "oxbow migrate status" for details.`}
 	}
 	return doctor.Finding{About: "schema", Level: doctor.LevelOK,
-		What: fmt.Sprintf("schema %d, River %d, vector %s in schema %s; functions and triggers match this version of oxbow",
+		What: fmt.Sprintf(
+			"schema %d, River %d, vector %s in schema %s; functions and triggers match this version of oxbow",
 			s.Ours.Current, s.River.Current, s.Extensions["vector"], s.VectorSchema)}
 }
 

@@ -27,8 +27,9 @@ func sentence(err error) string {
 	}
 	var mismatch *oxbow.ModelMismatchError
 	if errors.As(err, &mismatch) {
-		return fmt.Sprintf("the embedding flags and OXBOW_EMBEDDING_… choose %s, but the database's vectors are from %s: "+
-			"choose that model, or run %s", mismatch.Given, mismatch.Database, reembedCommandLine(mismatch.Given))
+		return fmt.Sprintf(
+			"the embedding flags and OXBOW_EMBEDDING_… choose %s, but the database's vectors are from %s: "+
+				"choose that model, or run %s", mismatch.Given, mismatch.Database, reembedCommandLine(mismatch.Given))
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "25006" {
@@ -63,7 +64,8 @@ func connectSentence(err *pgconn.ConnectError) string {
 		case "28P01":
 			return fmt.Sprintf("%s rejected the password of user %q: check the database URL", where, cfg.User)
 		case "28000":
-			return fmt.Sprintf("user %q may not connect to database %q on %s: %s", cfg.User, cfg.Database, where, pg.Message)
+			return fmt.Sprintf("user %q may not connect to database %q on %s: %s", cfg.User, cfg.Database, where,
+				pg.Message)
 		case "53300":
 			return fmt.Sprintf("PostgreSQL on %s has too many connections (%s): close some, or raise max_connections",
 				where, pg.Message)

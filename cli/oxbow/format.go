@@ -23,7 +23,8 @@ var errNoPeriod = errors.New(
 // parsePeriod reads RFC 3339, a date and time without a zone, a date, a month (2024-05) or a year (2024), and returns
 // its first and last moment. A text without a zone is read in zone.
 func parsePeriod(text string, zone *time.Location) (begin, end time.Time, err error) {
-	for _, layout := range []string{time.RFC3339, minuteLayout, "2006-01-02T15:04", secondLayout, "2006-01-02T15:04:05"} {
+	for _, layout := range []string{time.RFC3339, minuteLayout, "2006-01-02T15:04", secondLayout,
+		"2006-01-02T15:04:05"} {
 		if at, err := time.ParseInLocation(layout, text, zone); err == nil && at.Year() >= 1 {
 			return at, at, nil
 		}

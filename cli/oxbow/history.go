@@ -145,7 +145,8 @@ func changedText(c oxbow.Change) string {
 // eventName returns the name of a change in the history.
 func eventName(event string) string {
 	names := map[string]string{"ADD": "stored", "UPDATE": "updated", "SUPERSEDE": "superseded", "DELETE": "forgotten",
-		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used", "EXPIRE": "expired",
+		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used",
+		"EXPIRE":  "expired",
 		"PROMOTE": "promoted"}
 	return cmp.Or(names[event], event)
 }

@@ -42,7 +42,8 @@ computes their search terms and vectors.`,
 	f.StringVar(&o.Table, "table", "public.embeddings", "the table, with its schema")
 	f.StringToStringVar(&types, "map", nil, "`types` to import as other types: preference=fact,note=document")
 	f.Lookup("map").DefValue = ""
-	f.Float64Var(&o.ImportanceScale, "importance-scale", 0, "highest importance, 1 or 10 (default: 10 if any is above 1)")
+	f.Float64Var(&o.ImportanceScale, "importance-scale", 0,
+		"highest importance, 1 or 10 (default: 10 if any is above 1)")
 	f.BoolVar(&o.KeepVectors, "keep-vectors", false, "import the vectors, which must come from the database's model")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be imported and rejected, and write nothing")
 	f.BoolVar(&o.Again, "again", false, "after a finished import, import newer rows; erased memories return")

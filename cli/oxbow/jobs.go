@@ -36,7 +36,8 @@ cron expression in UTC; null restores the default.
 					if k.LastSeconds != nil {
 						took = time.Duration(*k.LastSeconds * float64(time.Second)).Round(time.Millisecond).String()
 					}
-					t.add(k.Kind, k.Queue, cmp.Or(k.Schedule, "-"), utc(k.NextRunAt), utc(k.LastRunAt), took, k.LastOutcome)
+					t.add(k.Kind, k.Queue, cmp.Or(k.Schedule, "-"), utc(k.NextRunAt), utc(k.LastRunAt), took,
+						k.LastOutcome)
 				}
 				t.print()
 			})

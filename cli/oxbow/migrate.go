@@ -51,7 +51,8 @@ jobs. The extensions and the roles oxbow_app and oxbow_worker remain, because ot
 					return err
 				}
 			}
-			if err := migrations.Down(cmd.Context(), a.databaseURL, to, migrations.Options{Logger: a.logger()}); err != nil {
+			if err := migrations.Down(cmd.Context(), a.databaseURL, to,
+				migrations.Options{Logger: a.logger()}); err != nil {
 				return err
 			}
 			return a.printVersion(cmd.Context())
@@ -68,8 +69,9 @@ func (a *app) confirmDown(ctx context.Context, to int32) error {
 	if err != nil {
 		return err
 	}
-	return a.confirm(ctx, fmt.Sprintf("This reverts schema oxbow of database %q from version %d to %d and deletes data.\n"+
-		"Type the name of the database to continue: ", st.Database, st.Ours.Current, to), st.Database)
+	return a.confirm(ctx,
+		fmt.Sprintf("This reverts schema oxbow of database %q from version %d to %d and deletes data.\n"+
+			"Type the name of the database to continue: ", st.Database, st.Ours.Current, to), st.Database)
 }
 
 func migrateStatusCommand(a *app) *cobra.Command {
@@ -114,7 +116,8 @@ func (a *app) printMigrations(st migrations.Status) {
 	t.add("code", "", "functions, triggers, views", code)
 	t.print()
 	if len(st.MissingRoles) > 0 {
-		a.printf("Missing roles: %s. Without them only the schema's owner can use it.\n", strings.Join(st.MissingRoles, ", "))
+		a.printf("Missing roles: %s. Without them only the schema's owner can use it.\n",
+			strings.Join(st.MissingRoles, ", "))
 	}
 	if st.Problem != "" {
 		a.printf("Not ready: %s.\n", st.Problem)

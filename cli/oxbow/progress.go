@@ -41,7 +41,8 @@ func (p *progress) phase(what string, total int64) {
 		if most <= 0 {
 			most = -1
 		}
-		p.bar = progressbar.NewOptions64(most, progressbar.OptionSetWriter(p.err), progressbar.OptionSetDescription(what),
+		p.bar = progressbar.NewOptions64(most, progressbar.OptionSetWriter(p.err),
+			progressbar.OptionSetDescription(what),
 			progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish(),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(total > 0),
 			// Without these codes the library counts bytes and clears more than its line.

@@ -23,7 +23,8 @@ func (e *embeddingFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&e.cfg.Model, "embedding-model", "", "name of the provider's model")
 	f.IntVar(&e.cfg.Dimension, "embedding-dimension", 0, "length of the model's vectors")
 	f.StringVar(&e.cfg.URL, "embedding-url", "", "base URL of the server (default: the provider's)")
-	f.BoolVar(&e.cfg.SendDimension, "embedding-send-dimension", false, "request vectors of that dimension from the server")
+	f.BoolVar(&e.cfg.SendDimension, "embedding-send-dimension", false,
+		"request vectors of that dimension from the server")
 	f.DurationVar(&e.cfg.Timeout, "embedding-timeout", 0, "timeout of one request (default 30s, 2m for ollama)")
 	f.IntVar(&e.cfg.BatchSize, "embedding-batch-size", 0, "texts per request (default 128)")
 	envs(f, "embedding-")
@@ -55,7 +56,8 @@ func (r *reasonerFlags) add(f *pflag.FlagSet, cfg *worker.Config) {
 	f.StringVar(&cfg.Reasoner.Model, "reasoner-model", "", "name of the language model")
 	f.StringVar(&cfg.Reasoner.URL, "reasoner-url", "", "base URL of the server (default: the provider's)")
 	f.DurationVar(&cfg.Reasoner.Timeout, "reasoner-timeout", 0, "timeout of one request")
-	f.Int64Var(&cfg.DailyTokens, "reasoner-daily-tokens", 0, "tokens per user and day for reflection (default: unlimited)")
+	f.Int64Var(&cfg.DailyTokens, "reasoner-daily-tokens", 0,
+		"tokens per user and day for reflection (default: unlimited)")
 	r.now = momentFlag(f, "now", "set the reflection clock to this time or to the end of this period, in UTC")
 	envs(f, "reasoner-")
 }

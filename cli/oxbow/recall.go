@@ -146,7 +146,8 @@ func (u *user) printExplained(memories []oxbow.Result) {
 		if i > 0 {
 			u.printf("\n")
 		}
-		u.printf("%s\n", joined("  ", fmt.Sprintf("%d. %s", i+1, score(m)), u.when(m), printable(m.Speaker), u.until(m)))
+		u.printf("%s\n", joined("  ", fmt.Sprintf("%d. %s", i+1, score(m)), u.when(m), printable(m.Speaker),
+			u.until(m)))
 		u.printf("   %s\n   %s\n", hanging(m.Content, 3, columns), explanation(m.Explain))
 		from := []string{string(m.Type), m.ID.String()}
 		if m.SessionID != "" {

@@ -131,7 +131,8 @@ func (r *reflectReport) cycle(o jobs.Outcome) {
 	var events []reflectEvent
 	for _, t := range o.Changes.Traits {
 		for _, e := range t.Events {
-			event := reflectEvent{Trait: t.ID, Content: cmp.Or(t.Reworded, t.Content), Subtype: string(t.State.Subtype), Event: e.Event,
+			event := reflectEvent{Trait: t.ID, Content: cmp.Or(t.Reworded, t.Content), Subtype: string(t.State.Subtype),
+				Event: e.Event,
 				Stage: e.Stage, Confidence: e.Confidence, Memories: e.Memories, Context: t.Context}
 			if e.Reason != nil {
 				event.Reason = *e.Reason

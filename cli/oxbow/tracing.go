@@ -61,7 +61,8 @@ func sendsTraces() (bool, error) {
 	case "otlp":
 		return true, nil
 	case "":
-		return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "", nil
+		return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" ||
+			os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "", nil
 	default:
 		return false, usagef("invalid OTEL_TRACES_EXPORTER %q: expected otlp or none", value)
 	}

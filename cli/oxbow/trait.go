@@ -63,7 +63,8 @@ func (a *app) onTrait(userID *string, run func(ctx context.Context, u *user, id 
 		first, last, short := idRange(args[0])
 		switch {
 		case err != nil && !short:
-			return usagef("invalid trait id %q: expected a UUID, or at least its first %d hex digits", args[0], shortest)
+			return usagef("invalid trait id %q: expected a UUID, or at least its first %d hex digits", args[0],
+				shortest)
 		case err != nil && *userID == "":
 			return usagef("short trait id %q requires --user", args[0])
 		}

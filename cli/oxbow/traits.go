@@ -180,7 +180,8 @@ func (u *user) traitTable(tree []branch, short map[uuid.UUID]string) *table {
 			b.Context, b.Supporting, b.Contradicting, u.day(b.LastReinforced), window, short[b.ID])
 		for _, context := range slices.Sorted(maps.Keys(b.Tendencies)) {
 			tendency := b.Tendencies[context]
-			t.add(indent+"  – "+printable(tendency.Tendency), "", "", tendency.Confidence, "", context, "", "", "", "", "")
+			t.add(indent+"  – "+printable(tendency.Tendency), "", "", tendency.Confidence, "", context, "", "", "", "",
+				"")
 		}
 	}
 	return t

@@ -72,7 +72,8 @@ func (v *traitView) confidence() string {
 	if v.t.Confidence == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.3f, decayed from %.3f on %s", v.t.Confidence, v.t.StoredConfidence, v.minute(v.t.ConfidenceAt))
+	return fmt.Sprintf("%.3f, decayed from %.3f on %s", v.t.Confidence, v.t.StoredConfidence,
+		v.minute(v.t.ConfidenceAt))
 }
 
 // next describes the next change that time alone causes.
@@ -203,7 +204,8 @@ func (v *traitView) printLog() {
 		if e.CycleID != uuid.Nil {
 			cycle = e.CycleID.String()[:shortest]
 		}
-		t.add(e.Seq, e.At, e.Event, joined(" → ", share(e.Before), share(e.Confidence)), e.Stage, e.Actor, cycle, why(e))
+		t.add(e.Seq, e.At, e.Event, joined(" → ", share(e.Before), share(e.Confidence)), e.Stage, e.Actor, cycle,
+			why(e))
 	}
 	t.print()
 }

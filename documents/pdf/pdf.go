@@ -80,7 +80,8 @@ func pagesOf(ctx context.Context, content []byte) (chunks []document.Chunk, err 
 	for _, c := range r.chunks {
 		for _, char := range c.Text {
 			seen++
-			if char == unicode.ReplacementChar || unicode.Is(unicode.Co, char) || unicode.IsControl(char) && char != '\n' {
+			if char == unicode.ReplacementChar || unicode.Is(unicode.Co, char) ||
+				unicode.IsControl(char) && char != '\n' {
 				unknown++
 			}
 		}
@@ -91,7 +92,8 @@ func pagesOf(ctx context.Context, content []byte) (chunks []document.Chunk, err 
 	case seen == 0:
 		return nil, document.Errorf("is a PDF without text, perhaps of scanned pages: it needs text recognition (OCR)")
 	case unknown > seen/4:
-		return nil, document.Errorf("is a PDF whose fonts do not state their characters: it needs text recognition (OCR)")
+		return nil, document.Errorf(
+			"is a PDF whose fonts do not state their characters: it needs text recognition (OCR)")
 	}
 	for i := range r.chunks {
 		r.chunks[i].Text = strings.ReplaceAll(r.chunks[i].Text, string(unicode.ReplacementChar), "")

@@ -17,8 +17,9 @@ var (
 		atom.Select: true, atom.Textarea: true,
 	}
 	apart = map[atom.Atom]string{
-		atom.P: "\n\n", atom.Div: "\n", atom.Section: "\n\n", atom.Article: "\n\n", atom.Header: "\n\n", atom.Footer: "\n\n",
-		atom.Main: "\n\n", atom.Nav: "\n\n", atom.Aside: "\n\n", atom.Blockquote: "\n\n", atom.Pre: "\n\n",
+		atom.P: "\n\n", atom.Div: "\n", atom.Section: "\n\n", atom.Article: "\n\n", atom.Header: "\n\n",
+		atom.Footer: "\n\n", atom.Main: "\n\n", atom.Nav: "\n\n", atom.Aside: "\n\n", atom.Blockquote: "\n\n",
+		atom.Pre:        "\n\n",
 		atom.Figure:     "\n\n",
 		atom.Figcaption: "\n", atom.Ul: "\n", atom.Ol: "\n", atom.Li: "\n", atom.Dl: "\n", atom.Dt: "\n", atom.Dd: "\n",
 		atom.Table: "\n\n", atom.Caption: "\n", atom.Tr: "\n", atom.Hr: "\n\n", atom.Form: "\n\n", atom.Address: "\n\n",

@@ -21,7 +21,8 @@ func readText(_ context.Context, content []byte) ([]Chunk, error) {
 func decode(content []byte) (string, error) {
 	switch {
 	case bytes.HasPrefix(content, []byte("\xff\xfe")), bytes.HasPrefix(content, []byte("\xfe\xff")):
-		return "", Errorf("is encoded as UTF-16 instead of UTF-8: convert it, for example with iconv -f UTF-16 -t UTF-8")
+		return "", Errorf(
+			"is encoded as UTF-16 instead of UTF-8: convert it, for example with iconv -f UTF-16 -t UTF-8")
 	case strange(content) > len(content)/10, bytes.IndexByte(content, 0) >= 0:
 		return "", Errorf("is binary, not text: %s", readable)
 	}

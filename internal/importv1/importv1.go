@@ -217,8 +217,9 @@ func (v *importer) resume(ctx context.Context) error {
 	case before.Stage == StageDone:
 		v.careful = v.careful || before.Source == v.source.name
 	case before.Source != v.source.name:
-		return fmt.Errorf("an import of %s is unfinished, in stage %s: finish it first, or abandon it with delete from "+
-			"oxbow.settings where key = '%s'",
+		return fmt.Errorf(
+			"an import of %s is unfinished, in stage %s: finish it first, or abandon it with delete from "+
+				"oxbow.settings where key = '%s'",
 			before.Source, before.Stage, settingKey)
 	case before.KeepVectors != v.options.KeepVectors:
 		return fmt.Errorf("the unfinished import started %s: continue it the same way",
@@ -239,8 +240,9 @@ func (v *importer) checkModel(ctx context.Context, db store.DB) error {
 		return err
 	}
 	if strings.HasPrefix(model.Model, "local-") {
-		return fmt.Errorf("cannot keep the vectors: the database has vectors of %s, a built-in model; first switch to the model that "+
-			"computed the old ones, with oxbow reembed", model)
+		return fmt.Errorf(
+			"cannot keep the vectors: the database has vectors of %s, a built-in model; first switch to the model that "+
+				"computed the old ones, with oxbow reembed", model)
 	}
 	if v.model.Model == "" {
 		v.model = model

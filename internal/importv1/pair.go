@@ -75,7 +75,8 @@ func (v *importer) pair(ctx context.Context, size int) bool {
 // boundary returns the id of the last row of the next batch. ok is false if fewer than size rows
 // are left.
 func (v *importer) boundary(ctx context.Context, size int) (id uuid.UUID, ok bool) {
-	err := v.reading().QueryRow(ctx, fmt.Sprintf(`select s.id from %s s where s.id > '%s' order by s.id offset %d limit 1`,
+	err := v.reading().QueryRow(ctx, fmt.Sprintf(`select s.id from %s s where s.id > '%s' order by s.id offset %d
+		limit 1`,
 		v.source.table, v.report.After, size-1)).Scan(&id)
 	return id, err == nil
 }
@@ -119,7 +120,8 @@ func (r *Report) add(before Report) {
 	for _, t := range own.Types {
 		sum := r.of(t.From)
 		sum.To = t.To
-		sum.Rows, sum.New, sum.There, sum.Refused = sum.Rows+t.Rows, sum.New+t.New, sum.There+t.There, sum.Refused+t.Refused
+		sum.Rows, sum.New, sum.There, sum.Refused = sum.Rows+t.Rows, sum.New+t.New, sum.There+t.There,
+			sum.Refused+t.Refused
 	}
 	for from, counts := range map[*map[string]int64]map[string]int64{&r.Refused: own.Refused, &r.Orphans: own.Orphans} {
 		for _, key := range slices.Sorted(maps.Keys(counts)) {

@@ -234,7 +234,8 @@ func (s *source) page(after uuid.UUID, begun bool, where string, limit int, narr
 		from = fmt.Sprintf("(select s.* from %s s where %s) s", s.table, strings.Join(conditions, " and "))
 	}
 	if s.columns["superseded_by"] != "" && !narrow {
-		from += fmt.Sprintf(" left join %s n on n.id = s.superseded_by and n.user_id = s.user_id and n.id <> s.id", s.table)
+		from += fmt.Sprintf(" left join %s n on n.id = s.superseded_by and n.user_id = s.user_id and n.id <> s.id",
+			s.table)
 	}
 	return fmt.Sprintf("select %s from %s", strings.Join(list, ", "), from)
 }

@@ -94,7 +94,8 @@ with read as materialized (
               when r.content is null or r.content !~ '\S' then 'content is blank'
               when octet_length(r.content) > 1048576 then 'content is longer than 1 MiB'
               when not (r.created ` + timeRange + ` and coalesce(r.valid_at, r.created) ` + timeRange + `
-                        and coalesce(r.invalid_at, r.created) ` + timeRange + `) then 'a time is outside the years 1 to 9999'
+                        and coalesce(r.invalid_at, r.created) ` + timeRange +
+	`) then 'a time is outside the years 1 to 9999'
               when r.invalid_at < r.valid_at then 'invalid_at precedes valid_at'
          end as refusal,
          case when r.kind is null then left(r.memory_type, 100) end as detail

@@ -11,7 +11,8 @@ import (
 // memories stores rows as memories.
 func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *Report) (page batchResult, err error) {
 	if v.options.KeepVectors {
-		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock_shared(hashtextextended('oxbow.embedding', 0))`); err != nil {
+		_, err := tx.Exec(ctx, `select pg_advisory_xact_lock_shared(hashtextextended('oxbow.embedding', 0))`)
+		if err != nil {
 			return page, err
 		}
 		if err := v.checkModel(ctx, tx); err != nil {
@@ -31,7 +32,8 @@ func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *R
 	var counted totals
 	var users []string
 	var traits []uuid.UUID
-	if err := tx.QueryRow(ctx, sql, pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &counted, &users, &traits); err != nil {
+	if err := tx.QueryRow(ctx, sql, pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &counted, &users,
+		&traits); err != nil {
 		return page, err
 	}
 	next.count(counted)

@@ -227,7 +227,8 @@ func (v *importer) refuseNext(ctx context.Context, where string, why *pgconn.PgE
 	// The error's text may quote the row.
 	refusal := Refusal{Reason: "PostgreSQL rejects it", Detail: "SQLSTATE " + why.Code}
 	var from string
-	err := v.reading().QueryRow(ctx, fmt.Sprintf(`select s.id, coalesce(%s, '') from %s s where %s order by s.id limit 1`,
+	err := v.reading().QueryRow(ctx, fmt.Sprintf(`select s.id, coalesce(%s, '') from %s s where %s order by s.id
+		limit 1`,
 		fmt.Sprintf(lowerSQL, v.source.sql("memory_type")), v.source.table, condition)).Scan(&refusal.ID, &from)
 	if err != nil {
 		return sourceError(err, v.source.name)

@@ -38,8 +38,9 @@ func Register(ctx context.Context, uri string) error {
 	case "hcvault":
 		client, err = vault(uri)
 	default:
-		return fmt.Errorf("%s: expected aws-kms://arn:… or hcvault://HOST/MOUNT/keys/NAME; a Go application can register "+
-			"other services (docs/privacy.md)", uri)
+		return fmt.Errorf(
+			"%s: expected aws-kms://arn:… or hcvault://HOST/MOUNT/keys/NAME; a Go application can register "+
+				"other services (docs/privacy.md)", uri)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", uri, err)

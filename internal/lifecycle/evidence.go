@@ -122,7 +122,8 @@ func Reviewed(c float64, supporting, contradicting int) float64 {
 // memories create a behavior. Fewer create a candidate if they span SpanDays, or else a trend,
 // which is watched for WindowDays, or MoodWindowDays if it is emotional. ok is false if the
 // evidence comes from fewer than MinSessions sessions.
-func (p *Policies) NewPattern(now time.Time, memories, sessions int, span time.Duration, emotional bool) (e Event, ok bool) {
+func (p *Policies) NewPattern(now time.Time, memories, sessions int, span time.Duration,
+	emotional bool) (e Event, ok bool) {
 	if float64(sessions) < p.MinSessions {
 		return Event{}, false
 	}

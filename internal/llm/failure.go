@@ -25,7 +25,8 @@ func (r *Reasoner) failed(x *exchange) error {
 	switch {
 	case x.tooLong():
 		return &reasoner.AnswerError{Answer: said,
-			Problem: fmt.Sprintf("the prompt is longer than the model %s reads (HTTP status %d)", r.cfg.Model, x.status)}
+			Problem: fmt.Sprintf("the prompt is longer than the model %s reads (HTTP status %d)", r.cfg.Model,
+				x.status)}
 	case x.filtered():
 		return &reasoner.AnswerError{Answer: said,
 			Problem: fmt.Sprintf("the provider's content filter refuses the prompt (HTTP status %d)", x.status)}

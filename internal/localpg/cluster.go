@@ -174,7 +174,8 @@ func refuseForeign(dir string) error {
 		switch name := entry.Name(); {
 		case name == "PG_VERSION":
 			return fmt.Errorf("%s is the data directory of another PostgreSQL cluster: choose another directory", dir)
-		case !slices.Contains([]string{"data", "lock", "users", "postgres.log"}, name) && !strings.HasPrefix(name, "initdb-"):
+		case !slices.Contains([]string{"data", "lock", "users", "postgres.log"}, name) &&
+			!strings.HasPrefix(name, "initdb-"):
 			return fmt.Errorf("%s contains other files (%s): choose an empty directory", dir, name)
 		}
 	}

@@ -110,7 +110,8 @@ func Line(text string, n int) string {
 // Unprintable reports whether r is a control character, a line or paragraph break, or a character
 // that changes the writing direction.
 func Unprintable(r rune) bool {
-	return unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+	return unicode.IsControl(r) || r == unicode.ReplacementChar ||
+		unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
 // Beginning returns at most n characters of a text, followed by an ellipsis if it was cut.

@@ -23,7 +23,8 @@ func (p *Plan) Claims(proposals reasoner.Proposals) (claims []traits.Claim, weig
 			if c == nil {
 				return
 			}
-			k := traits.Claim{Trait: c.ID, Direction: direction, Memory: s.memory, Type: s.memoryType, Session: s.session}
+			k := traits.Claim{Trait: c.ID, Direction: direction, Memory: s.memory, Type: s.memoryType,
+				Session: s.session}
 			if !made[k] {
 				made[k] = true
 				claims = append(claims, k)

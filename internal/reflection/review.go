@@ -75,7 +75,8 @@ func (p *Plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
 		}
 		t.Reworded, t.Reason = content, reason
 		share := lifecycle.Reviewed(now, t.supporting, t.State.Contradictions)
-		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.Now, Sets: share}, 0, reason, map[string]any{"action": v.Action})
+		p.event(t, lifecycle.Event{Kind: lifecycle.Revised, At: p.Now, Sets: share}, 0, reason,
+			map[string]any{"action": v.Action})
 	case reasoner.Split:
 		content, tendencies, err := tendencies(v, c, now)
 		if err != nil {

@@ -66,7 +66,8 @@ func Reinforced(at time.Time, factor float64, evidence ...Evidence) Event {
 
 // Contradicted returns an event that removes a share of the confidence.
 func Contradicted(at time.Time, factor float64, evidence ...Evidence) Event {
-	return Event{Event: lifecycle.Event{Kind: lifecycle.Contradicted, At: at, Factor: factor, Count: len(evidence)}, Evidence: evidence}
+	return Event{Event: lifecycle.Event{Kind: lifecycle.Contradicted, At: at, Factor: factor, Count: len(evidence)},
+		Evidence: evidence}
 }
 
 // DB is a pool, a connection or a transaction of the owner.
@@ -107,7 +108,8 @@ func (w *Trait) complete() {
 	for _, d := range []struct {
 		field *string
 		value string
-	}{{&w.UserID, "ann"}, {&w.Content, "Ann gets up early."}, {(*string)(&w.Subtype), "behavior"}, {&w.Context, "general"}} {
+	}{{&w.UserID, "ann"}, {&w.Content, "Ann gets up early."}, {(*string)(&w.Subtype), "behavior"},
+		{&w.Context, "general"}} {
 		if *d.field == "" {
 			*d.field = d.value
 		}
@@ -140,13 +142,16 @@ func (w *Trait) insertRow(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
-		insert into oxbow.memories (user_id, memory_type, id, content, source, trait_key, trait_subtype, trait_stage, trait_confidence,
-		  trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_reinforcement_count, trait_contradiction_count,
+		insert into oxbow.memories (user_id, memory_type, id, content, source, trait_key, trait_subtype, trait_stage,
+		trait_confidence,
+		  trait_confidence_at, trait_context, trait_contexts, trait_parent_id, trait_reinforcement_count,
+		  trait_contradiction_count,
 		  trait_first_observed, trait_last_reinforced, trait_window_end, trait_derived_from)
-		values ($1, 'trait', $2, $3, 'reflection', nullif($4, ''), $5, $6, nullif($7::double precision, 0), $8, $9, nullif($10, '')::jsonb, $11,
+		values ($1, 'trait', $2, $3, 'reflection', nullif($4, ''), $5, $6, nullif($7::double precision, 0), $8, $9,
+		nullif($10, '')::jsonb, $11,
 		  $12, $13, $14, $15, $16, 'reflection')`,
-		w.UserID, id, w.Content, w.Key, w.Subtype, s.Stage, s.Confidence, s.At, w.Context, w.Tendencies, null(w.Parent), s.Reinforcements,
-		s.Contradictions, first, last, null(s.WindowEnd))
+		w.UserID, id, w.Content, w.Key, w.Subtype, s.Stage, s.Confidence, s.At, w.Context, w.Tendencies, null(w.Parent),
+		s.Reinforcements, s.Contradictions, first, last, null(s.WindowEnd))
 	if err != nil {
 		return err
 	}
@@ -154,7 +159,8 @@ func (w *Trait) insertRow(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	return err
 }
 
-func (w *Trait) insertEvent(ctx context.Context, tx pgx.Tx, id uuid.UUID, seq int, e Event, after lifecycle.State) error {
+func (w *Trait) insertEvent(ctx context.Context, tx pgx.Tx, id uuid.UUID, seq int, e Event,
+	after lifecycle.State) error {
 	actor, subtype := e.Actor, ""
 	if actor == "" {
 		actor = "reflection"
@@ -163,12 +169,14 @@ func (w *Trait) insertEvent(ctx context.Context, tx pgx.Tx, id uuid.UUID, seq in
 		subtype = string(w.Subtype)
 	}
 	_, err := tx.Exec(ctx, `
-		insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end, confidence, stage, cycle_id,
+		insert into oxbow.trait_events (user_id, trait_id, seq, event, at, factor, sets, memories, subtype, window_end,
+		confidence, stage, cycle_id,
 		  actor, reason)
-		values ($1, $2, $3, $4, $5, nullif($6::double precision, 0), nullif($7::double precision, 0), $8, nullif($9, ''), $10,
+		values ($1, $2, $3, $4, $5, nullif($6::double precision, 0), nullif($7::double precision, 0), $8,
+		nullif($9, ''), $10,
 		  nullif($11::double precision, 0), $12, $13, $14, nullif($15, ''))`,
-		w.UserID, id, seq, e.Kind, e.At, e.Factor, e.Sets, len(e.Evidence), subtype, null(e.WindowEnd), after.Confidence, after.Stage,
-		null(e.Cycle), actor, e.Reason)
+		w.UserID, id, seq, e.Kind, e.At, e.Factor, e.Sets, len(e.Evidence), subtype, null(e.WindowEnd),
+		after.Confidence, after.Stage, null(e.Cycle), actor, e.Reason)
 	if err != nil {
 		return err
 	}
@@ -195,7 +203,8 @@ func (w *Trait) insertEvidence(ctx context.Context, tx pgx.Tx, id uuid.UUID, seq
 		with memory as (
 		  insert into oxbow.memories (user_id, memory_type, content, valid_at, session_id)
 		  values ($1, 'episodic', $4, $5, nullif($6, '')) returning id)
-		insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key, context, observed_at, timezone,
+		insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key,
+		context, observed_at, timezone,
 		  event_seq)
 		select $1, $2, $7, 'episodic', id, $8, $9, nullif($10, ''), $5, 'UTC', $3 from memory`,
 		w.UserID, id, seq, v.Content, v.At, v.Session, direction, quality, session, v.Context)

@@ -121,7 +121,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 
 	s.mu.Lock()
-	s.requests = append(s.requests, Request{r.URL.Path, r.Header.Get("Authorization"), body.Model, body.Dimensions, texts})
+	s.requests = append(s.requests, Request{r.URL.Path, r.Header.Get("Authorization"), body.Model, body.Dimensions,
+		texts})
 	fault := s.always
 	if len(s.once) > 0 {
 		fault, s.once = s.once[0], s.once[1:]

@@ -48,12 +48,13 @@ func Open(cfg Config) (embedding.Embedder, error) {
 
 func openLocal(cfg Config) (embedding.Embedder, error) {
 	if cfg.Model != "" && cfg.Model != embedding.LocalModel {
-		return nil, fmt.Errorf("the local embedding provider has no model %q: omit it, or choose another provider", cfg.Model)
+		return nil, fmt.Errorf("the local embedding provider has no model %q: omit it, or choose another provider",
+			cfg.Model)
 	}
 	cfg.Dimension = cmp.Or(cfg.Dimension, embedding.LocalDimension)
 	if cfg.Dimension < 2 || cfg.Dimension > embedding.MaxDimension {
-		return nil, fmt.Errorf("embedding dimension %d is out of range: the local provider supports 2 to %d", cfg.Dimension,
-			embedding.MaxDimension)
+		return nil, fmt.Errorf("embedding dimension %d is out of range: the local provider supports 2 to %d",
+			cfg.Dimension, embedding.MaxDimension)
 	}
 	return embedding.NewLocal(cfg.Dimension), nil
 }

@@ -33,7 +33,8 @@ func newRemote(cfg Config) (*remote, error) {
 	var made embeddings.EmbedderClient
 	var err error
 	if cfg.Provider == Ollama {
-		made, err = ollama.New(ollama.WithServerURL(cfg.URL), ollama.WithModel(cfg.Model), ollama.WithHTTPClient(client))
+		made, err = ollama.New(ollama.WithServerURL(cfg.URL), ollama.WithModel(cfg.Model),
+			ollama.WithHTTPClient(client))
 	} else {
 		// Every option is set, because the library takes missing ones from environment variables.
 		// The transport replaces the token.
@@ -230,8 +231,8 @@ func (r *remote) invalid(format string, args ...any) error {
 // column. The angle, which is all that is compared, does not change.
 func (r *remote) normalize(v []float32) error {
 	if len(v) != r.cfg.Dimension {
-		return r.invalid("a vector has %d dimensions, but the configuration says %d: set the dimension of the model", len(v),
-			r.cfg.Dimension)
+		return r.invalid("a vector has %d dimensions, but the configuration says %d: set the dimension of the model",
+			len(v), r.cfg.Dimension)
 	}
 	var sum float64
 	for _, f := range v {
