@@ -32,7 +32,7 @@
 //
 //	live in       these words, one after the other; 住在 is 住, then 在
 //	like|love     one of these
-//	climb*  *ing  a word that begins or ends so; the rest has at least one letter
+//	climb*  *ing  a word that begins so; that ends so after at least one letter
 //	@adverb       an entry of a list, the longest first; @place.* of any list whose name begins with "place."
 //	#  #1-31      a number, of some range, in digits or Chinese numerals
 //	Aa            a word with a capital letter

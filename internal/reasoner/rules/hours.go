@@ -11,14 +11,14 @@ import (
 // becomes a trait: the days of the other slots are compared with it, also those of earlier batches.
 const anyHour = "any"
 
-// slots are hours that say something about a person, from one hour until another.
+// slots are hours that say something about a person: the first one, and how many there are.
 var slots = []struct {
 	id, zh, en  string
-	from, until int
+	from, hours int
 }{
 	{anyHour, "", "", 0, 24},
-	{"night", "习惯在深夜活动", "Tends to be active late at night", 23, 4},
-	{"dawn", "习惯早起活动", "Tends to be active early in the morning", 4, 7},
+	{"night", "习惯在深夜活动", "Tends to be active late at night", 23, 5},
+	{"dawn", "习惯早起活动", "Tends to be active early in the morning", 4, 3},
 }
 
 // hoursOf notes in which slots each person is active, once a day. The times must be in the user's own zone. A memory at
@@ -35,12 +35,7 @@ func hoursOf(memories []reasoner.Memory, heard []said, note func(i int, n findin
 		}
 		zh := pattern.HasHan(m.Content)
 		for _, s := range slots {
-			in := m.Time.Hour() >= s.from
-			if s.from < s.until {
-				in = in && m.Time.Hour() < s.until
-			} else {
-				in = in || m.Time.Hour() < s.until
-			}
+			in := (m.Time.Hour()+24-s.from)%24 < s.hours
 			k := once{heard[i].name, s.id, dayOf(hours, m.Time)}
 			if in && !seen[k] {
 				seen[k] = true

@@ -190,16 +190,13 @@ func dishesAt(t *pattern.Text, i int) (all []finding, tokens int) {
 	}
 	if least == 0 {
 		base := strings.ToLower(t.Slice(food.Start, food.End))
-		all = append(all, finding{kind: eating, id: singular(base), surface: base, group: group, rank: rankOf(common)})
+		n := finding{kind: eating, id: singular(base), surface: base, group: group}
+		if common {
+			n.rank = everyday
+		}
+		all = append(all, n)
 	}
 	return all, name.End - i
-}
-
-func rankOf(common bool) rank {
-	if common {
-		return everyday
-	}
-	return telling
 }
 
 // singular returns the name of a food in the singular if that is the name of a food.
