@@ -157,7 +157,8 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 			pointer(m.At.UTC()), m.Metadata, i, m.Sensitivity, nil, nil}
 		err := m.check()
 		if err == nil && m.Sensitivity == Secret {
-			rows[i].Content, rows[i].Sealed, rows[i].SealedKey, err = seal(sealer, m.Content, messagePlace(m.UserID, ids[i]))
+			rows[i].Content, rows[i].Sealed, rows[i].SealedKey, err = seal(sealer, m.Content,
+				messagePlace(m.UserID, ids[i]))
 		}
 		if bad, ok := errors.AsType[*InvalidError](err); ok {
 			bad.Index = i

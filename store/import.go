@@ -60,7 +60,8 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 	}
 	columns := append([]string{"n"}, copyColumns...)
 	of := strings.Join(copyColumns[:len(copyColumns)-2], ", ")
-	of = strings.Replace(of, "memory_type", "memory_type::text", 1) // the domain memory_type rejects the nulls of records
+	// the domain memory_type rejects the nulls of records
+	of = strings.Replace(of, "memory_type", "memory_type::text", 1)
 	_, err = tx.Exec(ctx, `create temporary table oxbow_import on commit drop as
 		select 0::bigint as n, `+of+`, ''::text as record_table, null::jsonb as record
 		  from oxbow.memories with no data`)
@@ -274,7 +275,8 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		m.UserID = s.options.Rename(m.UserID)
 	}
 	rest := []any{ // in the order of copyColumns
-		null(f.time("created_at")), null(f.time("expired_at")), null(f.time("updated_at")), null(f.time("forgotten_at")),
+		null(f.time("created_at")), null(f.time("expired_at")), null(f.time("updated_at")),
+		null(f.time("forgotten_at")),
 		null(f.uuid("superseded_by")), f.integer("version"),
 	}
 	counters := []any{f.number("strength"), f.integer("mention_count"), f.integer("access_count"),
@@ -291,7 +293,8 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	trait := []any{
 		null(f.string("trait_subtype")), null(stage), f.number("trait_confidence"),
 		null(f.time("trait_confidence_at")), null(f.string("trait_context")), null(f.uuid("trait_parent_id")),
-		f.integer("trait_reinforcement_count"), f.integer("trait_contradiction_count"), null(f.time("trait_last_reinforced")),
+		f.integer("trait_reinforcement_count"), f.integer("trait_contradiction_count"),
+		null(f.time("trait_last_reinforced")),
 		null(f.time("trait_first_observed")), null(f.time("trait_window_start")), null(f.time("trait_window_end")),
 		null(f.string("trait_derived_from")), null(f.time("trait_next_transition_at")), null(f.string("trait_key")),
 		jsonOrNull(f.object("trait_contexts")), null(f.time("trait_review_due_at")), null(f.time("trait_edited_at")),
@@ -305,7 +308,8 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		return nil, err
 	}
 	if m.Type == Trait && !s.options.Traits {
-		return nil, Invalid("memory_type", "trait", "must be fact, episodic or document, unless the import admits traits")
+		return nil, Invalid("memory_type", "trait",
+			"must be fact, episodic or document, unless the import admits traits")
 	}
 	if m.Type == Trait {
 		if err := validateTrait(f, stage); err != nil {

@@ -121,7 +121,8 @@ func plain(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "
 func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 	kept := make([]reasoner.Dropped, len(c.Dropped))
 	for i, d := range c.Dropped {
-		kept[i] = reasoner.Dropped{What: plain(Shorten(d.What, maxDropped)), Reason: plain(Shorten(d.Reason, maxDropped))}
+		kept[i] = reasoner.Dropped{What: plain(Shorten(d.What, maxDropped)),
+			Reason: plain(Shorten(d.Reason, maxDropped))}
 	}
 	dropped, err := json.Marshal(kept)
 	if err != nil {

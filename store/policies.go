@@ -26,7 +26,8 @@ func DecayTraits(ctx context.Context, db DB, now time.Time, lists ...[]traits.Tr
 	for _, list := range lists {
 		for i := range list {
 			if s := &list[i].State; s.Stage != lifecycle.Trend && s.Confidence > 0 && s.At.Before(now) {
-				held, subtypes, confidences = append(held, s), append(subtypes, string(s.Subtype)), append(confidences, s.Confidence)
+				held = append(held, s)
+				subtypes, confidences = append(subtypes, string(s.Subtype)), append(confidences, s.Confidence)
 				counts, moments = append(counts, s.Reinforcements), append(moments, s.At)
 			}
 		}

@@ -28,13 +28,15 @@ type Unreembedded struct {
 
 // BeginReembed creates the table for the new vectors. If the table already exists, it resumes with
 // it and returns true. It waits at most lockTimeout for a lock. The caller may retry.
-func BeginReembed(ctx context.Context, db DB, model EmbeddingModel, lockTimeout time.Duration) (resumed bool, err error) {
+func BeginReembed(ctx context.Context, db DB, model EmbeddingModel,
+	lockTimeout time.Duration) (resumed bool, err error) {
 	return oneLocked[bool](ctx, db, lockTimeout, "prepare the table of new vectors",
 		`select oxbow.reembed_begin($1, $2)`, model.Model, model.Dimension)
 }
 
 // oneLocked is one in a transaction that waits at most lockTimeout for a lock.
-func oneLocked[T any](ctx context.Context, db DB, lockTimeout time.Duration, what, sql string, args ...any) (value T, err error) {
+func oneLocked[T any](ctx context.Context, db DB, lockTimeout time.Duration, what, sql string,
+	args ...any) (value T, err error) {
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		_, err := run(ctx, tx, what, `select set_config('lock_timeout', $1, true)`,
 			fmt.Sprintf("%dms", lockTimeout.Milliseconds()))

@@ -35,8 +35,8 @@ func CheckSchema(ctx context.Context, db DB) error {
 	case err != nil:
 		return err
 	case schema.Unreleased:
-		return fmt.Errorf("%w: %q is at version %d of the unreleased schema: oxbow migrate up says how to move its data",
-			ErrBehind, is.Name, schema.Version)
+		return fmt.Errorf("%w: %q is at version %d of the unreleased schema: oxbow migrate up says how to move "+
+			"its data", ErrBehind, is.Name, schema.Version)
 	case schema.Version < SchemaVersion:
 		return fmt.Errorf("%w: %q is at version %d, %d is needed: run oxbow migrate up", ErrBehind, is.Name,
 			schema.Version, SchemaVersion)

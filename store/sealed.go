@@ -91,7 +91,8 @@ func open(sealer Sealer, sealed []byte, key string, id uuid.UUID, place string) 
 	}
 	text, err := sealer.Open(sealed, place)
 	if err != nil {
-		return "", fmt.Errorf("%w: %s is sealed with the key %s, which is not among the keys given, or the text was changed",
+		return "", fmt.Errorf("%w: %s is sealed with the key %s, which is not among the keys given, or the text "+
+			"was changed",
 			ErrSealed, id, key)
 	}
 	return text, nil

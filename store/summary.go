@@ -109,7 +109,8 @@ func WriteSummary(ctx context.Context, db DB, n NewSummary) error {
 	const what = "write the summary"
 	written, err := one[bool](ctx, db, what,
 		`select oxbow.write_summary($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		n.Of.UserID, n.Of.SessionID, n.Actor, n.Of.Until, n.Until, pointer(n.Of.ID), uuid.New(), pointer(plain(n.Content)),
+		n.Of.UserID, n.Of.SessionID, n.Actor, n.Of.Until, n.Until, pointer(n.Of.ID), uuid.New(),
+		pointer(plain(n.Content)),
 		covers.Until, n.Importance, string(metadata), ids)
 	if err == nil && !written {
 		err = failed(what, ErrStale)

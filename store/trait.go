@@ -122,7 +122,8 @@ func heldTraits(ctx context.Context, db DB, userID string, now time.Time, id uui
 }
 
 func compareTraits(a, b TraitSummary) int {
-	return cmp.Or(cmp.Compare(Abstractness(a.Subtype), Abstractness(b.Subtype)), cmp.Compare(b.Confidence, a.Confidence),
+	return cmp.Or(cmp.Compare(Abstractness(a.Subtype), Abstractness(b.Subtype)),
+		cmp.Compare(b.Confidence, a.Confidence),
 		cmp.Compare(a.ID.String(), b.ID.String()))
 }
 

@@ -193,7 +193,8 @@ func (c *checker) trait(ctx context.Context, t checkedTrait) error {
 			return fmt.Errorf("repair trait %s of user %q: %w", t.row.ID, t.row.UserID, store.Explain(err))
 		}
 		for i := range problems {
-			problems[i].Repaired = !slices.ContainsFunc(left, func(p Problem) bool { return p.Kind == problems[i].Kind })
+			problems[i].Repaired = !slices.ContainsFunc(left,
+				func(p Problem) bool { return p.Kind == problems[i].Kind })
 		}
 		for _, p := range left { // problems that the repair revealed
 			if !slices.ContainsFunc(problems, func(before Problem) bool { return before.Kind == p.Kind }) {

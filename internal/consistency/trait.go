@@ -30,7 +30,8 @@ type checkedTrait struct {
 const tolerance = 1e-9
 
 func (t *checkedTrait) wrong(kind, found, expected string) {
-	t.seen = append(t.seen, Problem{UserID: t.row.UserID, TraitID: t.row.ID, Kind: kind, Found: found, Expected: expected})
+	t.seen = append(t.seen, Problem{UserID: t.row.UserID, TraitID: t.row.ID, Kind: kind,
+		Found: found, Expected: expected})
 }
 
 // problems compares the trait's row with its events, and the events with the evidence.

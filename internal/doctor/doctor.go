@@ -63,10 +63,10 @@ func Examine(ctx context.Context, db store.DB, want Expected) []Finding {
 		about string
 		look  func(context.Context, pgx.Tx) error
 	}{
-		{"server", e.server}, {"settings", e.settings}, {"connections", e.connections}, {"transactions", e.transactions},
-		{"rights", e.rights}, {"indexes", e.indexes}, {"tables", e.tables},
-		{"model", e.model}, {"workers", e.workers}, {"periodic jobs", e.periodic}, {"queue", e.queue}, {"backlog", e.backlog},
-		{"traits", e.traits},
+		{"server", e.server}, {"settings", e.settings}, {"connections", e.connections},
+		{"transactions", e.transactions}, {"rights", e.rights}, {"indexes", e.indexes}, {"tables", e.tables},
+		{"model", e.model}, {"workers", e.workers}, {"periodic jobs", e.periodic}, {"queue", e.queue},
+		{"backlog", e.backlog}, {"traits", e.traits},
 	} {
 		e.about = part.about
 		before := len(e.found)

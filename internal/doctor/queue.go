@@ -42,8 +42,10 @@ func (e *examination) vectorIndex(ctx context.Context, tx pgx.Tx) error {
 	for _, u := range users {
 		age := time.Since(u.Since)
 		e.check(u.State != "ready" && u.State != "ending" && age > slowIndex, LevelAdvice,
-			fmt.Sprintf("the index of %s's vectors (%s) is not ready after %s", u.UserID, u.Type, inWords(age.Seconds())),
-			"Until then recall scans the vectors. The build starts when all older transactions have ended, and needs a worker.",
+			fmt.Sprintf("the index of %s's vectors (%s) is not ready after %s", u.UserID, u.Type,
+				inWords(age.Seconds())),
+			"Until then recall scans the vectors. The build starts when all older transactions have ended, "+
+				"and needs a worker.",
 			"See the findings on transactions, and the errors of vector_index jobs.")
 		e.check(u.State == "ready" && u.Waiting > u.Vectors/5, LevelAdvice,
 			fmt.Sprintf("%d of %d vectors of %s (%s) are not in the index yet", u.Waiting, u.Vectors, u.UserID, u.Type),
@@ -61,10 +63,10 @@ func (e *examination) workers(ctx context.Context, tx pgx.Tx) error {
 		Standby, Due               bool
 		Workers, Listening, Hidden int64
 	}](ctx, tx, `
-		select pg_is_in_recovery() as standby, count(distinct (application_name, client_addr)) filter (where worker)
-		  as workers,
+		select pg_is_in_recovery() as standby,
+		       count(distinct (application_name, client_addr)) filter (where worker) as workers,
+		       -- River's listener pings
 		       count(*) filter (where worker and (query ilike 'listen %' or query = '-- ping')) as listening,
-		         -- River's listener pings
 		       count(*) filter (where backend_type is null) as hidden,
 		       exists (select from oxbow.river_job where state = 'available' and scheduled_at <= now()) as due
 		  from (select *, application_name like 'oxbow worker%' as worker from pg_stat_activity
@@ -77,15 +79,15 @@ func (e *examination) workers(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}
 	if is.Workers == 0 && !led {
-		if is.Due {
-			e.add(LevelError, "no worker is running, and jobs are due", "New memories cannot be recalled.", "Run oxbow work.")
-		} else {
-			e.add(LevelWarning, "no worker is running", "New memories will not be embedded or reflected on.", "Run oxbow work.")
-		}
+		e.check(is.Due, LevelError, "no worker is running, and jobs are due",
+			"New memories cannot be recalled.", "Run oxbow work.")
+		e.check(!is.Due, LevelWarning, "no worker is running",
+			"New memories will not be embedded or reflected on.", "Run oxbow work.")
 		return nil
 	}
 	e.check(!led, LevelWarning, "no worker is the leader",
-		"Periodic jobs do not start. An election takes seconds; if it fails, workers cannot write to oxbow.river_leader.",
+		"Periodic jobs do not start. An election takes seconds; if it fails, workers cannot write to "+
+			"oxbow.river_leader.",
 		"Repeat in a minute; then see the worker's log.")
 	e.check(is.Listening == 0 && is.Hidden == 0 && is.Workers > 0, LevelAdvice, "no worker listens for notifications",
 		"Workers poll instead: jobs start up to a second later.",
@@ -125,8 +127,7 @@ func (e *examination) periodic(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 		e.add(LevelWarning, fmt.Sprintf("the last run of %s %s ago: %s: %s", kind,
-			inWords(time.Since(*s.LastRunAt).Seconds()),
-			s.LastOutcome, last),
+			inWords(time.Since(*s.LastRunAt).Seconds()), s.LastOutcome, last),
 			"It last succeeded "+inWords(time.Since(s.SucceededAt).Seconds())+" ago.",
 			"Remove the cause; the next run does the work of those that failed.")
 	}
@@ -158,8 +159,8 @@ func (e *examination) queue(ctx context.Context, tx pgx.Tx) error {
 			}
 			e.add(LevelWarning, number+" given up: "+last,
 				"All attempts failed. Sweep embeds memories whose embed job was given up.",
-				"Remove the cause; then: update oxbow.river_job set state = 'available', scheduled_at = now(), finalized_at = "+
-					"null where kind = '"+q.Kind+"' and state = 'discarded'.")
+				"Remove the cause; then: update oxbow.river_job set state = 'available', scheduled_at = now(), "+
+					"finalized_at = null where kind = '"+q.Kind+"' and state = 'discarded'.")
 		case q.State == "retryable":
 			last, err := lastError(ctx, tx, q.Kind, q.State)
 			if err != nil {
@@ -184,7 +185,8 @@ func (e *examination) queue(ctx context.Context, tx pgx.Tx) error {
 		         where state = 'running' and attempted_at < now() - make_interval(secs => $1) limit 1000) j`, stuckJob)
 	e.check(stuck.Jobs > 0, LevelWarning, fmt.Sprintf("%s running for up to %s, such as one of kind %s",
 		numberOf(stuck.Jobs, "job has been", "jobs have been"), inWords(stuck.Age), stuck.Kind),
-		"No job takes so long: its worker was killed, and the leader has not rescued it.", "See the findings on workers.")
+		"No job takes so long: its worker was killed, and the leader has not rescued it.",
+		"See the findings on workers.")
 	e.fine = numberOf(waiting, "job is", "jobs are") + " running or waiting; none failed, none is stuck"
 	return err
 }
@@ -223,10 +225,11 @@ func (e *examination) backlog(ctx context.Context, tx pgx.Tx) error {
 			"extract_failures > 0")
 	e.check(g.InboxSeconds > lateReflection, LevelAdvice,
 		fmt.Sprintf("memories have waited to be reflected on for %s (%d in all)", inWords(g.InboxSeconds), g.Inbox),
-		"Reflection is due after 24 hours at the latest: it does not keep up, its provider is down, or users have reached "+
-			"their limit of tokens.", "oxbow status shows the state of the reasoner; see --reasoner-daily-tokens.")
-	e.fine = fmt.Sprintf("%s to be reflected on, %s to be extracted", numberOf(g.Inbox, "memory waits", "memories wait"),
-		numberOf(g.Messages, "message waits", "messages wait"))
+		"Reflection is due after 24 hours at the latest: it does not keep up, its provider is down, or users have "+
+			"reached their limit of tokens.",
+		"oxbow status shows the state of the reasoner; see --reasoner-daily-tokens.")
+	e.fine = fmt.Sprintf("%s to be reflected on, %s to be extracted",
+		numberOf(g.Inbox, "memory waits", "memories wait"), numberOf(g.Messages, "message waits", "messages wait"))
 	return nil
 }
 

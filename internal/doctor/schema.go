@@ -58,7 +58,8 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 		what      string
 		why, does string
 	}{
-		{LevelError, is.Unsecured, "row-level security is off on ", "Logins of oxbow_app can read every user's rows there.",
+		{LevelError, is.Unsecured, "row-level security is off on ",
+			"Logins of oxbow_app can read every user's rows there.",
 			"Run alter table … enable row level security. " + migrate},
 		{LevelWarning, is.Forced, "row-level security is forced on ",
 			"The owner does not see all rows: pg_dump and migrations fail or omit rows.",
@@ -126,7 +127,8 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 		"Queries read whole tables, or duplicates are not refused.",
 		"Create them as in sql/schema.sql of this version, with create index concurrently.")
 	e.check(len(invalid) > 0, LevelError, "indexes are invalid: "+few(invalid),
-		"Creating them was interrupted: they slow down writes and serve no query.", "Run reindex index concurrently oxbow.…")
+		"Creating them was interrupted: they slow down writes and serve no query.",
+		"Run reindex index concurrently oxbow.…")
 	e.check(len(foreign) > 0, LevelAdvice, "indexes that are not Oxbow's have never been used: "+few(foreign),
 		"They slow down writes.", "Drop them if no replica uses them.")
 	e.fine = fmt.Sprintf("all %d indexes exist and are valid", len(e.want.Indexes))
@@ -152,8 +154,8 @@ func (e *examination) bloat(ctx context.Context, tx pgx.Tx) error {
 		fmt.Sprintf("the queue takes %s and its indexes %s for about %d jobs", megabytes(queue.Table),
 			megabytes(queue.Indexes), queue.Jobs),
 		"It was once longer, or vacuum was held back: fetching jobs reads empty pages.",
-		"When few jobs wait: reindex table concurrently oxbow.river_job. vacuum full oxbow.river_job also frees the space "+
-			"of the table, but blocks all jobs.")
+		"When few jobs wait: reindex table concurrently oxbow.river_job. vacuum full oxbow.river_job also frees the "+
+			"space of the table, but blocks all jobs.")
 	return err
 }
 
@@ -182,8 +184,8 @@ func (e *examination) tables(ctx context.Context, tx pgx.Tx) error {
 			if t.Vacuumed != nil {
 				when = inWords(*t.Vacuumed) + " ago"
 			}
-			e.add(LevelWarning, fmt.Sprintf("%s has %d dead rows and %d live ones; it was last vacuumed %s", t.Name, t.Dead,
-				t.Live, when),
+			e.add(LevelWarning, fmt.Sprintf("%s has %d dead rows and %d live ones; it was last vacuumed %s",
+				t.Name, t.Dead, t.Live, when),
 				"Every scan reads the dead rows, and the table grows.",
 				"See the findings on transactions; then run vacuum (analyze) oxbow."+t.Name+".")
 		}

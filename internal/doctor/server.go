@@ -39,8 +39,8 @@ func (e *examination) settings(ctx context.Context, tx pgx.Tx) error {
 	is := map[string]string{}
 	settings, err := store.Collect[struct{ Name, Value string }](ctx, tx,
 		`select name, coalesce(reset_val, setting) as value from pg_settings where name = any($1)`, []string{
-			"fsync", "full_page_writes", "synchronous_commit", "autovacuum", "track_counts", "shared_buffers", "work_mem",
-			"maintenance_work_mem", "random_page_cost", "idle_in_transaction_session_timeout",
+			"fsync", "full_page_writes", "synchronous_commit", "autovacuum", "track_counts", "shared_buffers",
+			"work_mem", "maintenance_work_mem", "random_page_cost", "idle_in_transaction_session_timeout",
 			"default_transaction_read_only", "default_transaction_isolation", "session_replication_role"})
 	if err != nil {
 		return err
@@ -75,7 +75,8 @@ func (e *examination) settings(ctx context.Context, tx pgx.Tx) error {
 		{is["track_counts"] == "off", LevelError, "track_counts is off", "Autovacuum does not work without it.",
 			"Set track_counts = on."},
 		{is["default_transaction_read_only"] == "on", LevelError, "transactions are read-only by default",
-			"Memories cannot be stored and jobs do not run.", "Set default_transaction_read_only = off for these roles."},
+			"Memories cannot be stored and jobs do not run.",
+			"Set default_transaction_read_only = off for these roles."},
 		{is["default_transaction_isolation"] != "read committed", LevelWarning,
 			"transactions are " + is["default_transaction_isolation"] + " by default",
 			"Oxbow is written for read committed: jobs fail with serialization errors and are retried.",
@@ -84,7 +85,8 @@ func (e *examination) settings(ctx context.Context, tx pgx.Tx) error {
 			"Triggers do not fire: memories are stored without the jobs that embed them.", "Set it to origin."},
 		{number("random_page_cost") > 2, LevelAdvice, "random_page_cost is " + is["random_page_cost"],
 			"On SSDs the planner then avoids indexes that would be faster.", "On SSDs, set random_page_cost = 1.1."},
-		{number("idle_in_transaction_session_timeout") == 0, LevelAdvice, "idle_in_transaction_session_timeout is not set",
+		{number("idle_in_transaction_session_timeout") == 0, LevelAdvice,
+			"idle_in_transaction_session_timeout is not set",
 			"An open transaction that nobody ends holds back vacuum, first of all for the queue.",
 			"Set it for the application's role, for example to 5min."},
 		{number("shared_buffers")*8192 < 0.1*float64(size) && number("shared_buffers")*8192 <= 256<<20, LevelAdvice,
@@ -98,9 +100,7 @@ func (e *examination) settings(ctx context.Context, tx pgx.Tx) error {
 			fmt.Sprintf("maintenance_work_mem is %.0f MB", number("maintenance_work_mem")/1024),
 			"Vacuum scans the indexes of large tables several times.", "Set maintenance_work_mem to 64MB or more."},
 	} {
-		if s.bad {
-			e.add(s.level, s.what, s.why, s.do)
-		}
+		e.check(s.bad, s.level, s.what, s.why, s.do)
 	}
 	e.fine = "the settings for durability, autovacuum, memory and costs are suitable"
 	return nil
@@ -168,9 +168,10 @@ func (e *examination) transactions(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	e.check(is.Prepared > 0, LevelWarning, numberOf(is.Prepared, "prepared transaction is", "prepared transactions are")+
-		" open",
-		"They hold back vacuum, even after a restart.", "See pg_prepared_xacts; run commit prepared or rollback prepared.")
+	e.check(is.Prepared > 0, LevelWarning,
+		numberOf(is.Prepared, "prepared transaction is", "prepared transactions are")+" open",
+		"They hold back vacuum, even after a restart.",
+		"See pg_prepared_xacts; run commit prepared or rollback prepared.")
 	e.check(is.Frozen > 1_000_000_000, LevelWarning, fmt.Sprintf("the oldest row is %d transactions old", is.Frozen),
 		"At about 2 billion PostgreSQL refuses new transactions.",
 		"Find out why autovacuum does not finish; run vacuum (freeze).")

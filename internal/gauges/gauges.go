@@ -88,15 +88,20 @@ func Snapshot(ctx context.Context, db store.DB, timeout time.Duration, f func(pg
 
 // Read reads the gauges. It requires the rights of the schema's owner or the worker.
 func Read(ctx context.Context, db store.DB) (g Gauges, err error) {
-	err = Snapshot(ctx, db, Timeout, func(tx pgx.Tx) error {
-		for _, read := range []func(context.Context, store.DB) error{g.ReadQueue, g.ReadWaiting, g.readTables, g.readRest} {
+	err = readAll(ctx, db, g.ReadQueue, g.ReadWaiting, g.readTables, g.readRest)
+	return g, err
+}
+
+// readAll calls functions that read gauges, in one snapshot.
+func readAll(ctx context.Context, db store.DB, reads ...func(context.Context, store.DB) error) error {
+	return Snapshot(ctx, db, Timeout, func(tx pgx.Tx) error {
+		for _, read := range reads {
 			if err := read(ctx, tx); err != nil {
 				return store.Explain(err)
 			}
 		}
 		return nil
 	})
-	return g, err
 }
 
 // ReadQueue counts the jobs in each state except completed and cancelled, using the index on the

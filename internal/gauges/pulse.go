@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -57,15 +55,7 @@ type Pulse struct {
 
 // ReadPulse reads the pulse. It requires the rights of the schema's owner or the worker.
 func ReadPulse(ctx context.Context, db store.DB) (p Pulse, err error) {
-	err = Snapshot(ctx, db, Timeout, func(tx pgx.Tx) error {
-		for _, read := range []func(context.Context, store.DB) error{p.ReadQueue, p.ReadWaiting, p.readTables, p.readRest,
-			p.readJobs, p.readFailed, p.readPeople} {
-			if err := read(ctx, tx); err != nil {
-				return store.Explain(err)
-			}
-		}
-		return nil
-	})
+	err = readAll(ctx, db, p.ReadQueue, p.ReadWaiting, p.readTables, p.readRest, p.readJobs, p.readFailed, p.readPeople)
 	return p, err
 }
 
