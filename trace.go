@@ -16,8 +16,8 @@ const tracerName = "github.com/oxbow-memory/oxbow"
 
 // span starts a span in the caller's trace; end takes the error of the call. The span contains no user
 // ids, no texts and no error text, which may quote them.
-func (c *Client) span(ctx context.Context, name string, attributes ...attribute.KeyValue) (_ context.Context,
-	end func(*error)) {
+func (c *Client) span(ctx context.Context, name string,
+	attributes ...attribute.KeyValue) (_ context.Context, end func(*error)) {
 	tracer := c.tracer
 	if tracer == nil {
 		tracer = trace.SpanFromContext(ctx).TracerProvider().Tracer(tracerName)

@@ -218,8 +218,8 @@ type CommittedItem struct {
 // none, and returns those that it stored, oldest first. Each item is stored once, even if commits run
 // concurrently or are repeated: the ExternalID is a hash of session, type and content. The items stay in the
 // working memory. An invalid value is an *InvalidError.
-func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory, options CommitOptions) ([]CommittedItem,
-	error) {
+func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory,
+	options CommitOptions) ([]CommittedItem, error) {
 	if w == nil {
 		return nil, errors.New("oxbow: CommitWorkingMemory: the working memory is nil")
 	}

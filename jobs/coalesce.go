@@ -60,7 +60,8 @@ func (b *batch[T]) end(jobs []*member[T], err error) []int64 {
 
 // endErased removes the jobs that could not be completed because they were erased.
 func (b *batch[T]) endErased(completed map[int64]bool) {
-	b.end(slices.DeleteFunc(slices.Clone(b.jobs), func(job *member[T]) bool { return completed[job.row.ID] }), rivertype.ErrNotFound)
+	b.end(slices.DeleteFunc(slices.Clone(b.jobs), func(job *member[T]) bool { return completed[job.row.ID] }),
+		rivertype.ErrNotFound)
 }
 
 func (b *batch[T]) ids() []int64 {
@@ -82,7 +83,8 @@ type coalescer[T batchArgs] struct {
 // have not ended. If do snoozes, they are all snoozed; if the worker is stopping, they are put
 // back. After any other error the other jobs are put back to run alone, and this job runs alone at
 // once.
-func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int, do func(context.Context, *batch[T]) error) error {
+func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int,
+	do func(context.Context, *batch[T]) error) error {
 	own := &member[T]{row: job.JobRow, args: job.Args, end: func(error) {}}
 	b := &batch[T]{append([]*member[T]{own}, c.gather(ctx, own, weight)...)}
 	if len(b.jobs) == 1 {
@@ -106,7 +108,8 @@ func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int, 
 		alone = false
 		return err
 	}
-	c.Logger.WarnContext(ctx, "a batch failed; its jobs run one by one", "kind", job.Kind, "jobs", len(b.jobs), "error", err)
+	c.Logger.WarnContext(ctx, "a batch failed; its jobs run one by one", "kind", job.Kind, "jobs", len(b.jobs), "error",
+		err)
 	release()
 	if ctx.Err() != nil {
 		return errAlone
@@ -140,7 +143,8 @@ func (c *coalescer[T]) gather(ctx context.Context, own *member[T], weight int) [
 }
 
 // release ends jobs with err and puts them back.
-func (c *coalescer[T]) release(ctx context.Context, b *batch[T], jobs []*member[T], err error, pause time.Duration, alone bool) {
+func (c *coalescer[T]) release(ctx context.Context, b *batch[T], jobs []*member[T], err error, pause time.Duration,
+	alone bool) {
 	c.putBack(ctx, b.end(jobs, err), pause, alone)
 }
 
@@ -173,11 +177,14 @@ func coalesces(job *rivertype.JobRow) bool {
 // take takes waiting jobs of the same kind and queue.
 func (c *coalescer[T]) take(ctx context.Context, own *rivertype.JobRow, room int) ([]*rivertype.JobRow, error) {
 	taken, err := store.TakeJobs(ctx, c.DB, store.Taking{
-		Kind: own.Kind, Queue: own.Queue, Weight: c.weight, Room: room, By: river.ClientFromContext[pgx.Tx](ctx).ID(), Alone: aloneKey})
+		Kind: own.Kind, Queue: own.Queue, Weight: c.weight, Room: room, By: river.ClientFromContext[pgx.Tx](ctx).ID(),
+		Alone: aloneKey})
 	rows := make([]*rivertype.JobRow, len(taken))
 	for i, t := range taken {
-		rows[i] = &rivertype.JobRow{ID: t.ID, Kind: own.Kind, Queue: own.Queue, State: rivertype.JobStateRunning, EncodedArgs: t.Args,
-			Metadata: t.Metadata, Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, CreatedAt: t.CreatedAt, ScheduledAt: t.ScheduledAt}
+		rows[i] = &rivertype.JobRow{ID: t.ID, Kind: own.Kind, Queue: own.Queue, State: rivertype.JobStateRunning,
+			EncodedArgs: t.Args,
+			Metadata:    t.Metadata, Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, CreatedAt: t.CreatedAt,
+			ScheduledAt: t.ScheduledAt}
 	}
 	return rows, err
 }

@@ -41,14 +41,15 @@ func (w *consistencyWorker) Work(ctx context.Context, _ *river.Job[ConsistencyCh
 	problems := 0
 	found := func(p consistency.Problem) error {
 		if problems++; problems <= checkProblems {
-			w.Logger.ErrorContext(ctx, "a trait contradicts its events or its evidence", "user", p.UserID, "trait", p.TraitID, "kind", p.Kind,
-				"found", p.Found, "expected", p.Expected)
+			w.Logger.ErrorContext(ctx, "a trait contradicts its events or its evidence", "user", p.UserID, "trait",
+				p.TraitID, "kind", p.Kind, "found", p.Found, "expected", p.Expected)
 		}
 		return nil
 	}
 	defer func() {
 		if problems > checkProblems {
-			w.Logger.ErrorContext(ctx, "more traits contradict their events or their evidence: oxbow check shows all", "number", problems)
+			w.Logger.ErrorContext(ctx, "more traits contradict their events or their evidence: oxbow check shows all",
+				"number", problems)
 		}
 	}()
 	for begun := time.Now(); time.Since(begun) < checkTime; {

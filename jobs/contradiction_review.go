@@ -84,7 +84,8 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 }
 
 // leave completes the job when nothing is left to review, and resumes the reflection.
-func (w *contradictionReviewWorker) leave(ctx context.Context, tx pgx.Tx, job *river.Job[ContradictionReviewArgs]) error {
+func (w *contradictionReviewWorker) leave(ctx context.Context, tx pgx.Tx,
+	job *river.Job[ContradictionReviewArgs]) error {
 	if err := complete(ctx, tx, job); err != nil {
 		return err
 	}
@@ -101,7 +102,8 @@ func (w *contradictionReviewWorker) leave(ctx context.Context, tx pgx.Tx, job *r
 // nextReview decides on the trait that has waited longest for a review. It returns nil if none
 // waits. If last is set, an unusable answer keeps the trait unchanged until the next
 // contradiction.
-func (r *Reflection) nextReview(ctx context.Context, db store.DB, s *reflection.Snapshot, job int64, last bool) (*decision, error) {
+func (r *Reflection) nextReview(ctx context.Context, db store.DB, s *reflection.Snapshot, job int64,
+	last bool) (*decision, error) {
 	due, err := store.TraitsToReview(ctx, db, s.User)
 	if err != nil || len(due) == 0 {
 		return nil, err

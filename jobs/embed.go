@@ -420,7 +420,8 @@ func (w *embedWorker) postpone(ctx context.Context, err error) error {
 		return river.JobSnooze(0)
 	case errors.As(err, &down):
 		if !errors.As(err, new(pausedError)) { // a job that did not call has nothing to report
-			w.Logger.WarnContext(ctx, "the embedding provider is not available", "error", down.Err, "pause", down.RetryAfter.String())
+			w.Logger.WarnContext(ctx, "the embedding provider is not available", "error", down.Err, "pause",
+				down.RetryAfter.String())
 		}
 		return river.JobSnooze(spread(down.RetryAfter))
 	case errors.As(err, &mismatch):

@@ -115,7 +115,8 @@ func (w *extractWorker) yield(ctx context.Context, job *river.Job[ExtractArgs]) 
 		return false, nil
 	}
 	err = pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
-		if yielded, err = store.SessionIsWorked(ctx, tx, job.Args.UserID, job.Args.SessionID, job.ID); err != nil || !yielded {
+		yielded, err = store.SessionIsWorked(ctx, tx, job.Args.UserID, job.Args.SessionID, job.ID)
+		if err != nil || !yielded {
 			return err
 		}
 		return complete(ctx, tx, job)
@@ -133,7 +134,8 @@ func (w *extractWorker) succeed(ctx context.Context, tx pgx.Tx, job *river.Job[E
 }
 
 // finish writes the results, completes the job and enqueues what follows.
-func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ExtractArgs], e *extraction) (did store.ExtractionCounts, err error) {
+func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[ExtractArgs],
+	e *extraction) (did store.ExtractionCounts, err error) {
 	if len(e.Messages) > 0 {
 		if did, err = w.write(ctx, tx, e); err != nil {
 			return did, err
@@ -170,14 +172,16 @@ func (w *extractWorker) growSummary(ctx context.Context, tx pgx.Tx, s store.Sess
 
 // failed records with the messages why the extraction failed. They are retried one by one with
 // growing pauses, without end. Other messages do not wait for them.
-func (w *extractWorker) failed(ctx context.Context, job *river.Job[ExtractArgs], e *extraction, why *reasoner.AnswerError) error {
+func (w *extractWorker) failed(ctx context.Context, job *river.Job[ExtractArgs], e *extraction,
+	why *reasoner.AnswerError) error {
 	w.Observer.ExtractionFailed(len(e.Messages))
 	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
 		times, err := store.ExtractionFailed(ctx, tx, e.Session.UserID, e.Messages, why.Error())
 		if err != nil {
 			return err
 		}
-		w.Logger.ErrorContext(ctx, "extraction failed; the messages will be retried", "messages", len(e.Messages), "times", times, "error", why)
+		w.Logger.ErrorContext(ctx, "extraction failed; the messages will be retried", "messages", len(e.Messages),
+			"times", times, "error", why)
 		if err := complete(ctx, tx, job); err != nil {
 			return err
 		}

@@ -51,7 +51,8 @@ func (x *Extraction) Step(ctx context.Context, userID, sessionID string) (done i
 // work works a job about a session. Another job may be working on the same user.
 func (x *Extraction) work(ctx context.Context, job *rivertype.JobRow, userID, sessionID string, do func() error) error {
 	if userID == "" || sessionID == "" {
-		return river.JobCancel(fmt.Errorf("the arguments need a user and a session: user_id %q, session_id %q", userID, sessionID))
+		return river.JobCancel(fmt.Errorf("the arguments need a user and a session: user_id %q, session_id %q", userID,
+			sessionID))
 	}
 	err := retried(rereadings, stale, do)
 	if stale(err) {
@@ -116,7 +117,8 @@ func fresh(messages []reasoner.Message) (ids []uuid.UUID) {
 
 // decide reads the next messages of a session, asks for candidates, computes their vectors and
 // resolves each candidate. If the extractor fails, the messages are still returned.
-func (x *Extraction) decide(ctx context.Context, session store.Session, person reasoner.Person, failed bool, job int64) (*extraction, error) {
+func (x *Extraction) decide(ctx context.Context, session store.Session, person reasoner.Person, failed bool,
+	job int64) (*extraction, error) {
 	e := &extraction{Extraction: store.Extraction{Session: session, Actor: x.Extractor.Name(), Model: x.embed.model()}}
 	messages, err := store.SessionMessages(ctx, x.DB, session, person, failed, extractedMessages, earlierMessages)
 	if err != nil {
@@ -133,7 +135,8 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	e.now = x.Now().In(person.Zone)
 	var found reasoner.Extraction
 	err = x.call(ctx, e.Session.UserID, uuid.Nil, job, func(ctx context.Context) (err error) {
-		found, err = x.Extractor.Extract(ctx, reasoner.Conversation{Now: e.now, Language: person.Language, Messages: messages, Recalled: recalled})
+		found, err = x.Extractor.Extract(ctx, reasoner.Conversation{Now: e.now, Language: person.Language,
+			Messages: messages, Recalled: recalled})
 		return err
 	})
 	if err != nil {
@@ -151,11 +154,14 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	if e.vectors, err = x.vectors(ctx, e.candidates); err != nil {
 		return e, err
 	}
-	return e, x.resolve(ctx, x.DB, e, func(ask func(context.Context) error) error { return x.call(ctx, session.UserID, uuid.Nil, job, ask) })
+	return e, x.resolve(ctx, x.DB, e, func(ask func(context.Context) error) error {
+		return x.call(ctx, session.UserID, uuid.Nil, job, ask)
+	})
 }
 
 // admit returns the candidates that are valid. A candidate must be based on new messages.
-func (x *Extraction) admit(ctx context.Context, candidates []reasoner.Candidate, messages []reasoner.Message) []reasoner.Candidate {
+func (x *Extraction) admit(ctx context.Context, candidates []reasoner.Candidate,
+	messages []reasoner.Message) []reasoner.Candidate {
 	said := map[uuid.UUID]reasoner.Message{}
 	for _, m := range messages {
 		if m.New {
@@ -163,14 +169,18 @@ func (x *Extraction) admit(ctx context.Context, candidates []reasoner.Candidate,
 		}
 	}
 	if len(candidates) > maxCandidates {
-		x.Logger.WarnContext(ctx, "dropped surplus proposals of the extractor", "number", len(candidates), "kept", maxCandidates)
+		x.Logger.WarnContext(ctx, "dropped surplus proposals of the extractor", "number", len(candidates), "kept",
+			maxCandidates)
 		candidates = candidates[:maxCandidates]
 	}
 	var admitted []reasoner.Candidate
 	for _, c := range candidates {
-		c.Sources = slices.DeleteFunc(slices.Clone(c.Sources), func(id uuid.UUID) bool { return said[id].ID == uuid.Nil })
-		if len(c.Sources) == 0 || reflection.Line(c.Content) == "" || c.Type != string(store.Fact) && c.Type != string(store.Episodic) {
-			x.Logger.WarnContext(ctx, "dropped a proposal of the extractor: it has no new message as a source, or its content or type is invalid")
+		c.Sources = slices.DeleteFunc(slices.Clone(c.Sources),
+			func(id uuid.UUID) bool { return said[id].ID == uuid.Nil })
+		if len(c.Sources) == 0 || reflection.Line(c.Content) == "" ||
+			c.Type != string(store.Fact) && c.Type != string(store.Episodic) {
+			x.Logger.WarnContext(ctx,
+				"dropped a proposal of the extractor: it has no new message as a source, or its content or type is invalid")
 			continue
 		}
 		c.Importance = min(max(c.Importance, 0), 1)
@@ -198,7 +208,8 @@ func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidat
 	}
 	texts := make([]store.Embeddable, len(candidates))
 	for i, c := range candidates {
-		texts[i] = store.Embeddable{MemoryRef: store.MemoryRef{ID: uuid.New()}, Text: store.EmbeddedText(c.Speaker, c.Content)}
+		texts[i] = store.Embeddable{MemoryRef: store.MemoryRef{ID: uuid.New()},
+			Text: store.EmbeddedText(c.Speaker, c.Content)}
 	}
 	made := map[uuid.UUID][]float32{}
 	for _, call := range Calls(texts, x.CallTexts, func(m store.Embeddable) int { return len(m.Text) }) {

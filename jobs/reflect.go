@@ -102,7 +102,8 @@ func givesWay(ctx context.Context, db store.DB, job *rivertype.JobRow) (bool, er
 	return waiting == busyJobs, err
 }
 
-func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs], s *reflection.Snapshot, limit int) error {
+func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs], s *reflection.Snapshot,
+	limit int) error {
 	if s.Person.OptedOut {
 		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finishEmpty(ctx, tx, job) })
 	}
@@ -188,7 +189,8 @@ func (w *reflectWorker) finishEmpty(ctx context.Context, tx pgx.Tx, job *river.J
 }
 
 // passOver removes the memories with unusable answers from the inbox and records the failed cycle.
-func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs], s *reflection.Snapshot, why error) error {
+func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs], s *reflection.Snapshot,
+	why error) error {
 	w.Logger.ErrorContext(ctx, "the reasoner gave too many invalid answers; skipping the memories",
 		"memories", len(s.Batch), "error", why)
 	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {

@@ -51,7 +51,8 @@ type Outcome struct {
 
 // begin starts a cycle.
 func (r *Reflection) begin(ctx context.Context, db store.DB, userID string) (*reflection.Snapshot, error) {
-	s := &reflection.Snapshot{User: userID, Now: r.Now().Truncate(time.Microsecond), Cycle: uuid.New(), Begun: time.Now(),
+	s := &reflection.Snapshot{User: userID, Now: r.Now().Truncate(time.Microsecond), Cycle: uuid.New(),
+		Begun:    time.Now(),
 		Reasoner: r.Reasoner.Name()}
 	var err error
 	if s.Person, err = store.ReadPerson(ctx, db, userID); err != nil {
@@ -123,7 +124,8 @@ func (r *Reflection) loadTraits(ctx context.Context, db store.DB, s *reflection.
 }
 
 // ask asks the reasoner for proposals.
-func (r *Reflection) ask(ctx context.Context, s *reflection.Snapshot, job int64) (proposals reasoner.Proposals, err error) {
+func (r *Reflection) ask(ctx context.Context, s *reflection.Snapshot,
+	job int64) (proposals reasoner.Proposals, err error) {
 	if len(s.Memories) == 0 {
 		return proposals, nil
 	}
@@ -288,7 +290,8 @@ func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job du
 // database's clock, which schedules jobs.
 func realTime(at, now time.Time) time.Time { return time.Now().Add(at.Sub(now)) }
 
-func (r *Reflection) writeChanges(ctx context.Context, tx pgx.Tx, d *decision, changes traits.Changes) (Outcome, error) {
+func (r *Reflection) writeChanges(ctx context.Context, tx pgx.Tx, d *decision,
+	changes traits.Changes) (Outcome, error) {
 	p := d.plan
 	o := Outcome{Cycle: p.Cycle, Scanned: len(p.Batch), Created: p.Created, Updated: p.Updated, Dissolved: p.Dissolved,
 		Reviews: p.Reviews, Review: d.review, Changes: changes, Dropped: p.Dropped}
@@ -314,7 +317,8 @@ func (r *Reflection) writeChanges(ctx context.Context, tx pgx.Tx, d *decision, c
 
 // cycle returns the row of a cycle.
 func cycle(s *reflection.Snapshot, trigger store.Trigger, o Outcome) store.Cycle {
-	return store.Cycle{ID: s.Cycle, UserID: s.User, Trigger: trigger, Scanned: int64(o.Scanned), StartedAt: s.Begun, Now: s.Now,
+	return store.Cycle{ID: s.Cycle, UserID: s.User, Trigger: trigger, Scanned: int64(o.Scanned), StartedAt: s.Begun,
+		Now:      s.Now,
 		Reasoner: s.Reasoner, Created: o.Created, Updated: o.Updated, Dissolved: o.Dissolved, Dropped: o.Dropped}
 }
 
@@ -333,7 +337,8 @@ func (r *Reflection) postpone(ctx context.Context, err error) error {
 		return river.JobSnooze(spread(time.Hour))
 	case errors.As(err, &down):
 		if !errors.As(err, new(pausedError)) {
-			r.Logger.WarnContext(ctx, "the reasoner is not available", "error", down.Err, "pause", down.RetryAfter.String())
+			r.Logger.WarnContext(ctx, "the reasoner is not available", "error", down.Err, "pause",
+				down.RetryAfter.String())
 		}
 		return river.JobSnooze(spread(down.RetryAfter))
 	}

@@ -34,10 +34,12 @@ type resolution struct {
 // earlier one. Similarity only nominates: the extractor decides. Episodes are events and never
 // replace anything. If the extractor is about to end a memory that an earlier operation has just
 // ended, it is asked again about this candidate and those after it.
-func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction, within func(ask func(context.Context) error) error) (err error) {
+func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction,
+	within func(ask func(context.Context) error) error) (err error) {
 	e.Memories = make([]store.Extracted, len(e.candidates))
 	for i, c := range e.candidates {
-		e.Memories[i] = store.Extracted{ID: e.ids[i], Candidate: c, Vector: e.vectors[i], Resolution: reasoner.Resolution{Operation: reasoner.Add}}
+		e.Memories[i] = store.Extracted{ID: e.ids[i], Candidate: c, Vector: e.vectors[i],
+			Resolution: reasoner.Resolution{Operation: reasoner.Add}}
 	}
 	if e.shown, err = x.similar(ctx, db, e); err != nil {
 		return err
@@ -67,7 +69,9 @@ func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction, wi
 				break
 			}
 			if taken.Operation != decided[k].Operation {
-				x.Logger.WarnContext(ctx, "ignored an operation of the extractor: it is unknown, or its memory was not shown or has ended", "operation", string(decided[k].Operation))
+				x.Logger.WarnContext(ctx,
+					"ignored an operation of the extractor: it is unknown, or its memory was not shown or has ended",
+					"operation", string(decided[k].Operation))
 			}
 			e.Memories[i].Resolution = taken
 			r.follow(e.ids[i], taken)
@@ -79,9 +83,11 @@ func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction, wi
 // indexes.
 func (r *resolution) conflicts(e *extraction, from int) (conflicts []reasoner.Conflict, of []int) {
 	for i := from; i < len(e.candidates); i++ {
-		similar := slices.DeleteFunc(slices.Clone(e.shown[i]), func(h reasoner.Held) bool { return r.ended[r.memory(h.ID)] })
+		similar := slices.DeleteFunc(slices.Clone(e.shown[i]),
+			func(h reasoner.Held) bool { return r.ended[r.memory(h.ID)] })
 		if len(similar) > 0 {
-			conflicts, of = append(conflicts, reasoner.Conflict{Candidate: e.candidates[i], Similar: similar}), append(of, i)
+			conflicts, of = append(conflicts, reasoner.Conflict{Candidate: e.candidates[i], Similar: similar}),
+				append(of, i)
 		}
 	}
 	return conflicts, of
@@ -164,7 +170,8 @@ func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([
 	for k, i := range of {
 		all[i] = slices.Concat(found[k], e.before(i, of[:k]))
 		for _, h := range same {
-			if aboutSame(e.candidates[i], h) && !slices.ContainsFunc(all[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
+			if aboutSame(e.candidates[i], h) &&
+				!slices.ContainsFunc(all[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
 				all[i] = append(all[i], h)
 			}
 		}
@@ -175,7 +182,8 @@ func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([
 
 // aboutSame reports whether a memory and a candidate have the same speaker and share a subject.
 func aboutSame(c reasoner.Candidate, h reasoner.Held) bool {
-	return strings.EqualFold(c.Speaker, h.Speaker) && slices.ContainsFunc(c.About, func(a string) bool { return slices.Contains(h.About, a) })
+	return strings.EqualFold(c.Speaker, h.Speaker) && slices.ContainsFunc(c.About,
+		func(a string) bool { return slices.Contains(h.About, a) })
 }
 
 // before returns the candidates in of that are about the same subject as candidate i, and the most
@@ -184,7 +192,8 @@ func (e *extraction) before(i int, of []int) (similar []reasoner.Held) {
 	var same []reasoner.Held
 	for _, j := range of {
 		c := e.candidates[j]
-		h := reasoner.Held{ID: e.ids[j], Type: c.Type, Content: c.Content, Speaker: c.Speaker, Category: c.Category, Time: c.Time,
+		h := reasoner.Held{ID: e.ids[j], Type: c.Type, Content: c.Content, Speaker: c.Speaker, Category: c.Category,
+			Time:       c.Time,
 			Similarity: cosine(e.vectors[i], e.vectors[j]), About: c.About}
 		switch {
 		case aboutSame(e.candidates[i], h):
@@ -221,7 +230,8 @@ func (x *Extraction) lookAgain(ctx context.Context, tx pgx.Tx, e *extraction) er
 	}
 	for i, held := range similar {
 		for _, h := range held {
-			if (h.Similarity >= muchSimilar || aboutSame(e.candidates[i], h)) && !slices.ContainsFunc(e.shown[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
+			if (h.Similarity >= muchSimilar || aboutSame(e.candidates[i], h)) &&
+				!slices.ContainsFunc(e.shown[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
 				return fmt.Errorf("resolve a candidate: %w", store.ErrStale)
 			}
 		}

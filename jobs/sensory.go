@@ -40,13 +40,15 @@ func (w *sensoryWorker) Work(ctx context.Context, _ *river.Job[SensoryArgs]) err
 	days, failed := store.KeepSensoryDays(ctx, w.DB)
 	switch {
 	case days.Dropped > 0 || days.Deleted > 0 || days.Moved > 0:
-		w.Logger.InfoContext(ctx, "maintained the partitions of the sensory stream", "made", days.Made, "moved", days.Moved,
-			"dropped", days.Dropped, "deleted", days.Deleted, "put_off", days.PutOff)
+		w.Logger.InfoContext(ctx, "maintained the partitions of the sensory stream", "made", days.Made, "moved",
+			days.Moved, "dropped", days.Dropped, "deleted", days.Deleted, "put_off", days.PutOff)
 	case days.PutOff > 0:
-		w.Logger.InfoContext(ctx, "postponed changes to the partitions of the sensory stream, because they are locked", "number", days.PutOff)
+		w.Logger.InfoContext(ctx, "postponed changes to the partitions of the sensory stream, because they are locked",
+			"number", days.PutOff)
 	}
 	until := time.Now().Add(sensoryTime)
-	for _, step := range []func(context.Context, store.DB, int) (int, error){store.CountSensory, store.AgeSensoryCandidates} {
+	for _, step := range []func(context.Context, store.DB, int) (int, error){store.CountSensory,
+		store.AgeSensoryCandidates} {
 		for time.Now().Before(until) {
 			n, err := step(ctx, w.DB, sensoryBatch)
 			failpoint.Reach(failpoint.SensoryBatch)

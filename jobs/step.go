@@ -27,7 +27,8 @@ func (e *OptedOutError) Error() string {
 // Step does immediately what a user's next job would do: it reviews a contradicted trait, or
 // reflects on the next batch of the inbox. more is false if there was nothing to do. The error is
 // an *OptedOutError, an *UnavailableError, a *reasoner.AnswerError or a database error.
-func (r *Reflection) Step(ctx context.Context, db DB, userID string, enqueue Enqueue) (o Outcome, more bool, err error) {
+func (r *Reflection) Step(ctx context.Context, db DB, userID string,
+	enqueue Enqueue) (o Outcome, more bool, err error) {
 	err = retried(rereadings, stale, func() error {
 		o, more, err = r.step(ctx, db, userID, enqueue)
 		return err
@@ -35,7 +36,8 @@ func (r *Reflection) Step(ctx context.Context, db DB, userID string, enqueue Enq
 	return o, more, err
 }
 
-func (r *Reflection) step(ctx context.Context, db DB, userID string, enqueue Enqueue) (o Outcome, more bool, err error) {
+func (r *Reflection) step(ctx context.Context, db DB, userID string,
+	enqueue Enqueue) (o Outcome, more bool, err error) {
 	s, err := r.begin(ctx, db, userID)
 	if err != nil {
 		return o, false, err

@@ -79,7 +79,8 @@ func (w *summarizeWorker) summarize(ctx context.Context, job *river.Job[Summariz
 }
 
 // grow makes the next summary from the current one and the messages since.
-func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs], summary store.Summary, person reasoner.Person) (*store.NewSummary, error) {
+func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs], summary store.Summary,
+	person reasoner.Person) (*store.NewSummary, error) {
 	messages, places, err := store.UnsummarizedMessages(ctx, w.DB, summary, person, summarizedMessages)
 	if err != nil {
 		return nil, err
@@ -87,14 +88,17 @@ func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs
 	if messages = within(messages, extractedBytes); len(messages) == 0 {
 		return nil, nil
 	}
-	next := &store.NewSummary{Of: summary, Actor: w.Summarizer.Name(), Importance: summaryImportance, Messages: messages, Until: places[len(messages)-1]}
-	told := reasoner.Told{Now: w.Now().In(person.Zone), Language: person.Language, Before: summary.Content, Messages: messages}
+	next := &store.NewSummary{Of: summary, Actor: w.Summarizer.Name(), Importance: summaryImportance,
+		Messages: messages, Until: places[len(messages)-1]}
+	told := reasoner.Told{Now: w.Now().In(person.Zone), Language: person.Language, Before: summary.Content,
+		Messages: messages}
 	err = w.call(ctx, job.Args.UserID, uuid.Nil, job.ID, func(ctx context.Context) (err error) {
 		next.Content, err = w.Summarizer.Summarize(ctx, told)
 		return err
 	})
 	if useless, ok := errors.AsType[*reasoner.AnswerError](err); ok && job.Attempt >= lastAttempt {
-		w.Logger.ErrorContext(ctx, "the summarizer gave too many invalid answers; skipping the messages", "messages", len(messages), "error", useless)
+		w.Logger.ErrorContext(ctx, "the summarizer gave too many invalid answers; skipping the messages", "messages",
+			len(messages), "error", useless)
 		err = nil
 	}
 	if next.Content = store.Shorten(next.Content, reasoner.MaxSummary-1); next.Content == summary.Content {

@@ -145,7 +145,8 @@ func (w *sweepWorker) embedWalk(ctx context.Context, tx pgx.Tx) (int, error) {
 	return w.embedLost(ctx, tx, store.LostAnywhere, sweepWalk)
 }
 
-type findLost func(ctx context.Context, tx store.DB, before time.Time, limit int, model string) ([]store.MemoryRef, error)
+type findLost func(ctx context.Context, tx store.DB, before time.Time, limit int,
+	model string) ([]store.MemoryRef, error)
 
 func (w *sweepWorker) embedLost(ctx context.Context, tx pgx.Tx, find findLost, limit int) (int, error) {
 	if long, err := store.EmbedQueueIsLong(ctx, tx, sweepLong); err != nil || long {

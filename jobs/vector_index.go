@@ -64,7 +64,8 @@ func (w *vectorIndexWorker) Work(ctx context.Context, _ *river.Job[VectorIndexAr
 	return nil
 }
 
-func (w *vectorIndexWorker) repeat(ctx context.Context, until time.Time, did string, limit int, do func(context.Context, store.DB, int) (int, error)) error {
+func (w *vectorIndexWorker) repeat(ctx context.Context, until time.Time, did string, limit int,
+	do func(context.Context, store.DB, int) (int, error)) error {
 	number, note := 0, time.Now().Add(vectorIndexNote)
 	defer func() {
 		if number > 0 {

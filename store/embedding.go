@@ -88,8 +88,8 @@ func EmbeddedText(speaker, content string) string {
 // WriteVectors stores the vectors of memories that exist and have none, and returns the number
 // stored. If the model differs from that of the database, it stores nothing and returns a
 // *ModelMismatchError.
-func WriteVectors(ctx context.Context, db DB, model EmbeddingModel, memories []MemoryRef, vectors [][]float32) (int64,
-	error) {
+func WriteVectors(ctx context.Context, db DB, model EmbeddingModel, memories []MemoryRef,
+	vectors [][]float32) (int64, error) {
 	if len(memories) == 0 {
 		return 0, nil
 	}

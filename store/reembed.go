@@ -51,8 +51,8 @@ func oneLocked[T any](ctx context.Context, db DB, lockTimeout time.Duration, wha
 // ReembedPage reads the next memories after the stored place, at most limit. It returns the
 // memories without a new vector, the number of memories read (0 at the end), and the next place to
 // store.
-func ReembedPage(ctx context.Context, db DB, model string, limit int) (todo []Unreembedded, looked int,
-	next ReembedPlace, err error) {
+func ReembedPage(ctx context.Context, db DB, model string,
+	limit int) (todo []Unreembedded, looked int, next ReembedPlace, err error) {
 	var state Reembedding
 	if err := ReadSetting(ctx, db, ReembedKey, &state); err != nil {
 		return nil, 0, next, err

@@ -115,7 +115,8 @@ func TestModelInventsThings(t *testing.T) {
 				resolved++
 				all = append(all, llmtest.Resolution{Conflict: c.Ref,
 					Operation: []string{"UPDATE", "DELETE", "NOOP", "ERASE", "UPDATE"}[i%5],
-					Target:    []string{others, "h999", uuid.NewString(), c.Similar[0].Ref, own}[i%5], Reason: "because"})
+					Target:    []string{others, "h999", uuid.NewString(), c.Similar[0].Ref, own}[i%5],
+					Reason:    "because"})
 			}
 			for i := range 1000 {
 				all = append(all, llmtest.Resolution{Conflict: fmt.Sprint("c", 100+i), Operation: "DELETE",

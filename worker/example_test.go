@@ -36,8 +36,8 @@ func (vowels) EmbedDocuments(_ context.Context, texts []string) ([][]float32, er
 // silent stands for a language model of langchaingo: it never proposes anything.
 type silent struct{ asked *atomic.Int64 }
 
-func (m silent) GenerateContent(context.Context, []llms.MessageContent, ...llms.CallOption) (*llms.ContentResponse,
-	error) {
+func (m silent) GenerateContent(context.Context, []llms.MessageContent,
+	...llms.CallOption) (*llms.ContentResponse, error) {
 	m.asked.Add(1)
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: `{"patterns": [], "reinforcements": [], "contradictions": [], "clusters": []}`}}}, nil
 }

@@ -52,8 +52,8 @@ func (l *listener) Extract(_ context.Context, c reasoner.Conversation) (e reason
 	return e, nil
 }
 
-func (l *listener) Resolve(_ context.Context, _ time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution,
-	error) {
+func (l *listener) Resolve(_ context.Context, _ time.Time,
+	conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
 	l.mu.Lock()
 	l.asked = append(l.asked, conflicts)
 	l.mu.Unlock()

@@ -17,11 +17,13 @@ func (h errorHandler) HandleError(ctx context.Context, job *rivertype.JobRow, er
 	if job.Attempt >= job.MaxAttempts {
 		level = slog.LevelError // the last attempt
 	}
-	h.log.Log(ctx, level, "a job failed", "kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "of", job.MaxAttempts, "error", err)
+	h.log.Log(ctx, level, "a job failed", "kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "of",
+		job.MaxAttempts, "error", err)
 	return nil
 }
 
-func (h errorHandler) HandlePanic(ctx context.Context, job *rivertype.JobRow, value any, trace string) *river.ErrorHandlerResult {
+func (h errorHandler) HandlePanic(ctx context.Context, job *rivertype.JobRow, value any,
+	trace string) *river.ErrorHandlerResult {
 	h.log.ErrorContext(ctx, "a job panicked; this is a bug in Oxbow", "kind", job.Kind, "job", job.ID,
 		"attempt", job.Attempt, "of", job.MaxAttempts, "panic", value, "trace", trace)
 	return nil
@@ -37,7 +39,8 @@ func (*endings) Work(ctx context.Context, _ *rivertype.JobRow, work func(context
 	case errors.Is(err, rivertype.ErrNotFound):
 		return nil // the job was erased while it ran
 	case errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely):
-		return river.JobSnooze(0) // interrupted by a stop: it is due again at once, and this does not count as an attempt
+		return river.JobSnooze(
+			0) // interrupted by a stop: it is due again at once, and this does not count as an attempt
 	}
 	return err
 }

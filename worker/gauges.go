@@ -33,24 +33,34 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	descDatabaseUp   = gauge("oxbow_database_up", "1 if the database returned its gauges, otherwise 0, and they are omitted.")
-	descQueue        = gauge("oxbow_queue_jobs", "Unfinished and discarded jobs; at most 100,000 of each state are counted.", "kind", "state")
+	descDatabaseUp = gauge("oxbow_database_up",
+		"1 if the database returned its gauges, otherwise 0, and they are omitted.")
+	descQueue = gauge("oxbow_queue_jobs",
+		"Unfinished and discarded jobs; at most 100,000 of each state are counted.", "kind", "state")
 	descQueueDue     = gauge("oxbow_queue_oldest_due_seconds", "How long the oldest waiting job has been due.", "kind")
 	descEmbedBacklog = gauge("oxbow_embed_backlog_seconds", "Age of the oldest memories that wait to be embedded.")
 	descInbox        = gauge("oxbow_inbox_memories", "Memories waiting for reflection, at most 100,000.")
-	descInboxAge     = gauge("oxbow_inbox_oldest_seconds", "How long the oldest memory has been waiting for reflection.")
-	descMessages     = gauge("oxbow_messages_waiting", "Messages waiting for extraction, at most 100,000.")
-	descFailing      = gauge("oxbow_messages_failing", "Waiting messages with failed attempts.")
-	descRows         = gauge("oxbow_table_rows", "Live rows of a table and its partitions, by PostgreSQL's statistics.", "table")
-	descDead         = gauge("oxbow_table_dead_rows", "Dead rows not yet vacuumed, by PostgreSQL's statistics.", "table")
-	descLed          = gauge("oxbow_leader", "1 if a worker is the leader, which starts periodic jobs.")
-	descProblems     = gauge("oxbow_consistency_problems", "Traits that contradict their events, found by the last round of consistency_check.")
-	descPeriod       = gauge("oxbow_job_period_seconds", "Time between two runs of a periodic kind of jobs, by its schedule.", "kind")
-	descSucceeded    = gauge("oxbow_job_success_age_seconds", "How long ago a periodic kind of jobs last succeeded.", "kind")
-	descTransaction  = gauge("oxbow_oldest_transaction_seconds", "Age of the oldest transaction that the worker's login can see.")
+	descInboxAge     = gauge("oxbow_inbox_oldest_seconds",
+		"How long the oldest memory has been waiting for reflection.")
+	descMessages = gauge("oxbow_messages_waiting", "Messages waiting for extraction, at most 100,000.")
+	descFailing  = gauge("oxbow_messages_failing", "Waiting messages with failed attempts.")
+	descRows     = gauge("oxbow_table_rows", "Live rows of a table and its partitions, by PostgreSQL's statistics.",
+		"table")
+	descDead     = gauge("oxbow_table_dead_rows", "Dead rows not yet vacuumed, by PostgreSQL's statistics.", "table")
+	descLed      = gauge("oxbow_leader", "1 if a worker is the leader, which starts periodic jobs.")
+	descProblems = gauge("oxbow_consistency_problems",
+		"Traits that contradict their events, found by the last round of consistency_check.")
+	descPeriod = gauge("oxbow_job_period_seconds",
+		"Time between two runs of a periodic kind of jobs, by its schedule.", "kind")
+	descSucceeded = gauge("oxbow_job_success_age_seconds", "How long ago a periodic kind of jobs last succeeded.",
+		"kind")
+	descTransaction = gauge("oxbow_oldest_transaction_seconds",
+		"Age of the oldest transaction that the worker's login can see.")
 
-	descProviderUp      = gauge("oxbow_provider_up", "0 if the last call found the provider down, otherwise 1.", "provider", "model")
-	descProviderFailing = gauge("oxbow_provider_failures", "Consecutive calls that found the provider down.", "provider", "model")
+	descProviderUp = gauge("oxbow_provider_up", "0 if the last call found the provider down, otherwise 1.",
+		"provider", "model")
+	descProviderFailing = gauge("oxbow_provider_failures", "Consecutive calls that found the provider down.",
+		"provider", "model")
 
 	descConnections   = gauge("oxbow_pool_connections", "Connections of the worker's pool.", "state")
 	descPoolMax       = gauge("oxbow_pool_max_connections", "Maximum size of the pool.")
@@ -59,9 +69,10 @@ var (
 	descAcquiresEmpty = gauge("oxbow_pool_empty_acquires_total", "Acquisitions that had to wait for a connection.")
 )
 
-var gaugeDescs = []*prometheus.Desc{descDatabaseUp, descQueue, descQueueDue, descEmbedBacklog, descInbox, descInboxAge, descMessages, descFailing,
-	descRows, descDead, descLed, descProblems, descPeriod, descSucceeded, descTransaction, descProviderUp, descProviderFailing,
-	descConnections, descPoolMax, descAcquires, descAcquireTime, descAcquiresEmpty}
+var gaugeDescs = []*prometheus.Desc{descDatabaseUp, descQueue, descQueueDue, descEmbedBacklog, descInbox, descInboxAge,
+	descMessages, descFailing,
+	descRows, descDead, descLed, descProblems, descPeriod, descSucceeded, descTransaction, descProviderUp,
+	descProviderFailing, descConnections, descPoolMax, descAcquires, descAcquireTime, descAcquiresEmpty}
 
 // Describe implements prometheus.Collector.
 func (g *collector) Describe(into chan<- *prometheus.Desc) {
@@ -99,7 +110,8 @@ func (w *Worker) collectProviders(is func(*prometheus.Desc, float64, ...string))
 	for _, p := range []struct {
 		provider, model string
 		status          jobs.ProviderStatus
-	}{{"embedder", w.embedder.Model(), w.provider.Status()}, {"reasoner", w.reasoner.Name(), w.reasonerState.Status()}} {
+	}{{"embedder", w.embedder.Model(), w.provider.Status()},
+		{"reasoner", w.reasoner.Name(), w.reasonerState.Status()}} {
 		is(descProviderUp, number(!p.status.Down()), p.provider, p.model)
 		is(descProviderFailing, float64(p.status.Failures), p.provider, p.model)
 	}

@@ -51,7 +51,9 @@ func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) e
 	if err != nil {
 		return err
 	}
-	if err := store.WakeJobs(ctx, w.pool, jobs.Names(func(k *jobs.Kind) bool { return k.Embedder || k.Reasoner })); err != nil {
+	if err := store.WakeJobs(ctx, w.pool, jobs.Names(func(k *jobs.Kind) bool {
+		return k.Embedder || k.Reasoner
+	})); err != nil {
 		return err
 	}
 	if err := w.start(ctx, client); err != nil {

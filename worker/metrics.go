@@ -73,23 +73,30 @@ func newMetrics() *metrics {
 	}
 	m.jobs = counters("oxbow_jobs_total", "Jobs that this worker ran.", "kind", "outcome")
 	m.jobDuration = histograms("oxbow_job_duration_seconds", "Run time of a job.", fromMilliseconds, "kind")
-	m.jobWait = histograms("oxbow_job_wait_seconds", "Time from when a job was due until a worker took it.", waitingTimes, "kind")
-	m.embedLag = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "oxbow_embed_lag_seconds", Buckets: waitingTimes,
-		Help: "Time from the start of the transaction that stored the memories until they were recallable, one observation per job."})
+	m.jobWait = histograms("oxbow_job_wait_seconds", "Time from when a job was due until a worker took it.",
+		waitingTimes, "kind")
+	m.embedLag = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "oxbow_embed_lag_seconds",
+		Buckets: waitingTimes,
+		Help:    "Time from the start of the transaction that stored the memories until they were recallable, one observation per job."})
 	m.add(m.embedLag)
 	m.embedded = counter("oxbow_memories_embedded_total", "Memories embedded by embed jobs.")
 	m.refused = counter("oxbow_memories_refused_total", "Memories whose text the provider refused.")
 	m.messages = counter("oxbow_messages_extracted_total", "Messages processed by extraction.")
 	m.extracted = counter("oxbow_memories_extracted_total", "Memories that extraction created or changed.")
-	m.unextracted = counter("oxbow_message_failures_total", "Invalid answers of the extractor, counted per message and attempt.")
+	m.unextracted = counter("oxbow_message_failures_total",
+		"Invalid answers of the extractor, counted per message and attempt.")
 	m.calls = counters("oxbow_provider_calls_total", "Calls of the embedder, reasoner, extractor and summarizer.",
 		"provider", "model", "operation", "outcome")
-	m.callDuration = histograms("oxbow_provider_call_duration_seconds", "Duration of a call.", fromMilliseconds, "provider", "model", "operation")
-	m.tokens = counters("oxbow_provider_tokens_total", "Tokens used by language models.", "model", "operation", "direction")
-	m.overspent = counter("oxbow_spending_limits_total", "Times that a job was postponed because its user had spent the day's tokens.")
+	m.callDuration = histograms("oxbow_provider_call_duration_seconds", "Duration of a call.", fromMilliseconds,
+		"provider", "model", "operation")
+	m.tokens = counters("oxbow_provider_tokens_total", "Tokens used by language models.", "model", "operation",
+		"direction")
+	m.overspent = counter("oxbow_spending_limits_total",
+		"Times that a job was postponed because its user had spent the day's tokens.")
 	m.cycles = counters("oxbow_reflection_cycles_total", "Reflection cycles.", "kind")
 	m.traits = counters("oxbow_traits_total", "Traits that reflection changed.", "change")
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "oxbow_build_info", Help: "1, with the version of the program.", ConstLabels: buildLabels()})
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "oxbow_build_info",
+		Help: "1, with the version of the program.", ConstLabels: buildLabels()})
 	build.Set(1)
 	m.add(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.expect()
@@ -104,7 +111,8 @@ func (m *metrics) add(collectors ...prometheus.Collector) {
 // expect creates the series that alarms use at zero, so that the first event is an increase.
 func (m *metrics) expect() {
 	for _, kind := range jobs.Names(everyKind) {
-		for _, outcome := range []string{outcomeCompleted, outcomeSnoozed, outcomeFailed, outcomeDiscarded, outcomeCancelled, outcomePanicked} {
+		for _, outcome := range []string{outcomeCompleted, outcomeSnoozed, outcomeFailed, outcomeDiscarded,
+			outcomeCancelled, outcomePanicked} {
 			m.jobs.WithLabelValues(kind, outcome)
 		}
 	}
@@ -185,7 +193,8 @@ func (c *counting) Work(ctx context.Context, job *rivertype.JobRow, work func(co
 }
 
 // toOutcome runs a job and calls ended with its outcome, even if it panics.
-func toOutcome(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error, ended func(outcome string)) (err error) {
+func toOutcome(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error,
+	ended func(outcome string)) (err error) {
 	outcome := outcomePanicked
 	defer func() { ended(outcome) }()
 	err = work(ctx)

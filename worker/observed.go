@@ -23,8 +23,8 @@ type observed struct {
 }
 
 func (o *observed) call(ctx context.Context, c call, texts int, ask func(context.Context) error) error {
-	ctx, span := o.tracer.Start(ctx, c.provider+" "+c.operation, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		attribute.String("gen_ai.request.model", c.model), attribute.Int("oxbow.texts", texts)))
+	ctx, span := o.tracer.Start(ctx, c.provider+" "+c.operation, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attribute.String("gen_ai.request.model", c.model), attribute.Int("oxbow.texts", texts)))
 	defer span.End()
 	begun := time.Now()
 	err := ask(ctx)
@@ -57,7 +57,8 @@ func callOutcome(err error) string {
 }
 
 // asked is call for an operation with a result.
-func asked[T any](ctx context.Context, o *observed, c call, texts int, ask func(context.Context) (T, error)) (result T, err error) {
+func asked[T any](ctx context.Context, o *observed, c call, texts int, ask func(context.Context) (T,
+	error)) (result T, err error) {
 	err = o.call(ctx, c, texts, func(ctx context.Context) (err error) {
 		result, err = ask(ctx)
 		return err
@@ -66,13 +67,15 @@ func asked[T any](ctx context.Context, o *observed, c call, texts int, ask func(
 }
 
 // askedModel is asked for a language model; it also records the tokens that the model reports.
-func askedModel[T any](ctx context.Context, o *observed, c call, texts int, ask func(context.Context) (T, error)) (T, error) {
+func askedModel[T any](ctx context.Context, o *observed, c call, texts int, ask func(context.Context) (T,
+	error)) (T, error) {
 	outer := ctx
 	return asked(ctx, o, c, texts, func(ctx context.Context) (T, error) {
 		span := trace.SpanFromContext(ctx)
 		return ask(reasoner.WithRecorder(ctx, func(u reasoner.Usage) {
 			o.metrics.used(u)
-			span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", u.PromptTokens), attribute.Int("gen_ai.usage.output_tokens", u.CompletionTokens))
+			span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", u.PromptTokens),
+				attribute.Int("gen_ai.usage.output_tokens", u.CompletionTokens))
 			reasoner.Record(outer, u)
 		}))
 	})
@@ -116,7 +119,8 @@ func (x observedExtractor) Extract(ctx context.Context, c reasoner.Conversation)
 		func(ctx context.Context) (reasoner.Extraction, error) { return x.Extractor.Extract(ctx, c) })
 }
 
-func (x observedExtractor) Resolve(ctx context.Context, now time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
+func (x observedExtractor) Resolve(ctx context.Context, now time.Time,
+	conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
 	return askedModel(ctx, x.observed, call{"extractor", x.Name(), "resolve"}, len(conflicts),
 		func(ctx context.Context) ([]reasoner.Resolution, error) {
 			return x.Extractor.Resolve(ctx, now, conflicts)

@@ -62,7 +62,8 @@ func (w *Worker) newPeriodic(ctx context.Context) (*periodic, []*river.PeriodicJ
 func (p *periodic) follow(ctx context.Context, kind *jobs.Kind, row store.Schedule, starting bool) *river.PeriodicJob {
 	schedule, err := parseSchedule(kind, row)
 	if err != nil {
-		p.log.WarnContext(ctx, "ignoring an invalid schedule", "kind", kind.Name, "schedule", row.Schedule, "error", err)
+		p.log.WarnContext(ctx, "ignoring an invalid schedule", "kind", kind.Name, "schedule", row.Schedule, "error",
+			err)
 		schedule = Schedule{Every: kind.Every}
 	}
 	f := &followed{text: row.Schedule, schedule: schedule}
@@ -115,7 +116,8 @@ func (p *periodic) refresh(ctx context.Context, client *river.Client[pgx.Tx]) er
 			p.log.InfoContext(ctx, "a schedule changed", "kind", name, "schedule", row.Schedule)
 			continue
 		}
-		if at := f.next.Load(); at != nil && (row.NextRunAt == nil || !row.NextRunAt.Equal(at.Truncate(time.Microsecond))) {
+		if at := f.next.Load(); at != nil && (row.NextRunAt == nil ||
+			!row.NextRunAt.Equal(at.Truncate(time.Microsecond))) {
 			next[name] = *at
 		}
 	}

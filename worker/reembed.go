@@ -252,7 +252,8 @@ func (r *reembed) call(ctx context.Context, call []store.Unreembedded) ([][]floa
 	return vectors, refused, err
 }
 
-func (r *reembed) save(ctx context.Context, tx pgx.Tx, call []store.Unreembedded, vectors [][]float32, refused *jobs.RefusedError) error {
+func (r *reembed) save(ctx context.Context, tx pgx.Tx, call []store.Unreembedded, vectors [][]float32,
+	refused *jobs.RefusedError) error {
 	if refused != nil {
 		no := map[int]bool{}
 		var refs []store.MemoryRef

@@ -50,7 +50,8 @@ const (
 	outrunLimit = 100
 )
 
-func reflectAll(ctx context.Context, r *jobs.Reflection, db jobs.DB, userID string, enqueue jobs.Enqueue, report func(jobs.Outcome), once bool) error {
+func reflectAll(ctx context.Context, r *jobs.Reflection, db jobs.DB, userID string, enqueue jobs.Enqueue,
+	report func(jobs.Outcome), once bool) error {
 	for outrun := 0; ; {
 		outcome, more, err := r.Step(ctx, db, userID, enqueue)
 		if errors.Is(err, store.ErrStale) && outrun < outrunLimit {

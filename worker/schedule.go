@@ -90,7 +90,8 @@ func Kinds(ctx context.Context, db store.DB) ([]KindStatus, error) {
 			if s.Changed {
 				s.Schedule = row.Schedule
 			}
-			s.NextRunAt, s.LastRunAt, s.LastSeconds, s.LastOutcome = row.NextRunAt, row.LastRunAt, row.LastSeconds, row.LastOutcome
+			s.NextRunAt, s.LastRunAt, s.LastSeconds, s.LastOutcome = row.NextRunAt, row.LastRunAt, row.LastSeconds,
+				row.LastOutcome
 		}
 		all = append(all, s)
 	}

@@ -34,7 +34,8 @@ func (w *Worker) serve(ctx context.Context) (stop func(), err error) {
 //	/metrics  Prometheus or OpenMetrics text
 func (w *Worker) handler() http.Handler {
 	mux := w.health()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(w.metrics.registry, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(w.metrics.registry,
+		promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError}))
 	return mux
 }
 

@@ -40,13 +40,16 @@ func (t *tracing) Work(ctx context.Context, job *rivertype.JobRow, work func(con
 }
 
 // startJob starts the span of a job, and returns a function that ends it.
-func startJob(ctx context.Context, tracer trace.Tracer, job *rivertype.JobRow, options ...trace.SpanStartOption) (context.Context, func(outcome string)) {
+func startJob(ctx context.Context, tracer trace.Tracer, job *rivertype.JobRow,
+	options ...trace.SpanStartOption) (context.Context, func(outcome string)) {
 	options = append(options, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
-		attribute.String("oxbow.job.kind", job.Kind), attribute.Int64("oxbow.job.id", job.ID), attribute.Int("oxbow.job.attempt", job.Attempt)))
+		attribute.String("oxbow.job.kind", job.Kind), attribute.Int64("oxbow.job.id", job.ID),
+		attribute.Int("oxbow.job.attempt", job.Attempt)))
 	ctx, span := tracer.Start(ctx, "job "+job.Kind, options...)
 	return ctx, func(outcome string) {
 		span.SetAttributes(attribute.String("oxbow.outcome", outcome))
-		if outcome == outcomeFailed || outcome == outcomeDiscarded || outcome == outcomeCancelled || outcome == outcomePanicked {
+		if outcome == outcomeFailed || outcome == outcomeDiscarded || outcome == outcomeCancelled ||
+			outcome == outcomePanicked {
 			span.SetStatus(codes.Error, outcome)
 		}
 		span.End()
@@ -89,7 +92,8 @@ func traceMetadata(ctx context.Context) []byte {
 }
 
 // InsertMany adds the trace of ctx to the jobs that a job enqueues.
-func (t *tracing) InsertMany(ctx context.Context, many []*rivertype.JobInsertParams, insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
+func (t *tracing) InsertMany(ctx context.Context, many []*rivertype.JobInsertParams,
+	insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
 	if metadata := traceMetadata(ctx); metadata != nil {
 		for _, params := range many {
 			if len(params.Metadata) == 0 || bytes.Equal(params.Metadata, []byte("{}")) {

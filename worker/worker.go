@@ -110,7 +110,8 @@ func (c Config) checkModel(ctx context.Context, db store.DB, made embedding.Embe
 		return err // the command line cannot use it; the program calls Reembed
 	}
 	if errors.As(err, new(*store.ModelMismatchError)) {
-		return fmt.Errorf("%w: configure the model of the database, or change the database's with: %s", err, c.reembedCommand(made))
+		return fmt.Errorf("%w: configure the model of the database, or change the database's with: %s", err,
+			c.reembedCommand(made))
 	}
 	return err
 }
@@ -200,7 +201,8 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	hard, cancel := context.WithTimeout(ctx, w.cfg.lastWait)
 	defer cancel()
 	if err := client.StopAndCancel(hard); err != nil {
-		return fmt.Errorf("jobs did not end within %s, nor within %s after being interrupted; another worker will take them over: %w",
+		return fmt.Errorf(
+			"jobs did not end within %s, nor within %s after being interrupted; another worker will take them over: %w",
 			w.cfg.StopTimeout, w.cfg.lastWait, err)
 	}
 	return nil
@@ -210,9 +212,13 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 func (w *Worker) jobs() jobs.Config {
 	o := &observed{w.metrics, w.tracer}
 	return jobs.Config{
-		DB: w.pool, Embedder: observedEmbedder{embedder{w.embedder}, o}, Provider: w.provider, CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
-		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o}, Summarizer: observedSummarizer{w.summarizer, o}, Offline: w.cfg.byRules(), ReasonerProvider: w.reasonerState, ReasonerCallTime: w.cfg.reasonerCallTime(), ReflectBatch: w.cfg.reflectBatch(),
-		DailyTokens: w.cfg.DailyTokens, Logger: w.log, Observer: joining{w.metrics, w.tracer}, Now: w.cfg.Now,
+		DB: w.pool, Embedder: observedEmbedder{embedder{w.embedder}, o}, Provider: w.provider,
+		CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
+		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o},
+		Summarizer: observedSummarizer{w.summarizer, o}, Offline: w.cfg.byRules(),
+		ReasonerProvider: w.reasonerState, ReasonerCallTime: w.cfg.reasonerCallTime(),
+		ReflectBatch: w.cfg.reflectBatch(),
+		DailyTokens:  w.cfg.DailyTokens, Logger: w.log, Observer: joining{w.metrics, w.tracer}, Now: w.cfg.Now,
 	}
 }
 
@@ -229,10 +235,14 @@ func (w *Worker) client(periodic []*river.PeriodicJob, poll time.Duration) (*riv
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
 			// Fetch again as soon as a job ends: users wait for new memories.
-			jobs.QueueEmbed:   {MaxWorkers: w.cfg.Concurrency, FetchCooldown: 2 * time.Millisecond, FetchPollInterval: w.cfg.PollInterval},
-			jobs.QueueDefault: {MaxWorkers: defaultWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: poll},
-			jobs.QueueExtract: {MaxWorkers: extractWorkers, FetchCooldown: 5 * time.Millisecond, FetchPollInterval: w.cfg.PollInterval},
-			jobs.QueueReflect: {MaxWorkers: reflectWorkers, FetchCooldown: 20 * time.Millisecond, FetchPollInterval: reflectPoll},
+			jobs.QueueEmbed: {MaxWorkers: w.cfg.Concurrency, FetchCooldown: 2 * time.Millisecond,
+				FetchPollInterval: w.cfg.PollInterval},
+			jobs.QueueDefault: {MaxWorkers: defaultWorkers, FetchCooldown: 20 * time.Millisecond,
+				FetchPollInterval: poll},
+			jobs.QueueExtract: {MaxWorkers: extractWorkers, FetchCooldown: 5 * time.Millisecond,
+				FetchPollInterval: w.cfg.PollInterval},
+			jobs.QueueReflect: {MaxWorkers: reflectWorkers, FetchCooldown: 20 * time.Millisecond,
+				FetchPollInterval: reflectPoll},
 		},
 		PeriodicJobs:                periodic,
 		PollOnly:                    w.cfg.PollOnly,
@@ -241,8 +251,9 @@ func (w *Worker) client(periodic []*river.PeriodicJob, poll time.Duration) (*riv
 		CompletedJobRetentionPeriod: jobs.MaxRetention,
 		ReindexerIndexNames:         riverIndexes,
 		ErrorHandler:                errorHandler{w.log},
-		Middleware:                  []rivertype.Middleware{&counting{metrics: w.metrics}, &tracing{tracer: w.tracer}, &noting{Worker: w}, &endings{}},
-		Logger:                      riverLogger(w.log, w.cfg.riverLevel),
-		TestOnly:                    w.cfg.fast,
+		Middleware: []rivertype.Middleware{&counting{metrics: w.metrics}, &tracing{tracer: w.tracer},
+			&noting{Worker: w}, &endings{}},
+		Logger:   riverLogger(w.log, w.cfg.riverLevel),
+		TestOnly: w.cfg.fast,
 	})
 }
