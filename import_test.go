@@ -233,8 +233,7 @@ func TestImportOldTraits(t *testing.T) {
 	rows, err := b.pool.Query(ctx, `
 		select distinct m.content || ': ' || concat_ws(' ', m.trait_subtype, m.trait_stage, m.trait_confidence,
 			m.trait_reinforcement_count,
-		         m.trait_contradiction_count, (m.trait_window_end - now())::text ~ '^(29|30) days', m.trait_key) || ',
-		         ' ||
+		         m.trait_contradiction_count, (m.trait_window_end - now())::text ~ '^(29|30) days', m.trait_key) || ', ' ||
 		       (select string_agg(e.event || ' by ' || e.actor, ', ' order by e.seq) from oxbow.trait_events e
 		       where e.trait_id = m.id)
 		  from oxbow.memories_trait m,

@@ -78,8 +78,8 @@ func TestColumnsDoNotShadowArguments(t *testing.T) {
 		declare t record;
 		begin
 		  for t in
-		    select c.oid::regclass as name, string_agg(format('add column %I text default ''shadow''', a.name), ',
-		    ') as columns
+		    select c.oid::regclass as name, string_agg(format('add column %I text default ''shadow''', a.name), ', ')
+		         as columns
 		      from pg_class c, (select distinct unnest(p.proargnames) as name from pg_proc p
 		      where p.pronamespace = 'oxbow'::regnamespace) a
 		     where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition

@@ -295,8 +295,7 @@ func TestVectorIndexWithoutStatistics(t *testing.T) {
 	b.exec(`update oxbow.indexed_vectors set slot = null, embedding = null where memory_id = any($1)`, ids[:60])
 	b.exec(`create function public.explained(_sql text, out plan text) language plpgsql as $$
 		begin execute 'explain (analyze, buffers, format json) ' || _sql into plan; end $$`)
-	plan := get[string](b, `select public.explained(format('select r.* from oxbow.recall_near(''ann'',
-		''episodic'', 1::smallint, %L::halfvec, null, 70) r',
+	plan := get[string](b, `select public.explained(format('select r.* from oxbow.recall_near(''ann'', ''episodic'', 1::smallint, %L::halfvec, null, 70) r',
 		(select embedding from oxbow.memory_vectors where memory_id = $1)))`, ids[0])
 	var told []struct {
 		Plan struct {

@@ -35,7 +35,8 @@ func split(rs []rune) []word {
 		w.apart = w.apart || w.gap > 1 && len(text) > 0 && text[len(text)-1].ends
 		w.tied = len(text) > 0 && w.gap == 1 && tie(rs[i-1])
 		start := i
-		for i++; i < len(rs) && unicode.Is(unicode.Han, rs[i]) == w.han && (w.han || letter(rs, i) && rs[i] != '\''); i++ {
+		for i++; i < len(rs) && unicode.Is(unicode.Han, rs[i]) == w.han &&
+			(w.han || letter(rs, i) && rs[i] != '\''); i++ {
 		}
 		w.text = rs[start:i:i]
 		text = append(text, w)
@@ -98,7 +99,8 @@ var cipher = map[rune]rune{'0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7'
 // changes.
 func decipher(words []word) (all []word) {
 	for i, w := range words {
-		if w.han || !slices.ContainsFunc(w.text, latin) || !slices.ContainsFunc(w.text, func(r rune) bool { return cipher[r] != 0 }) {
+		if w.han || !slices.ContainsFunc(w.text, latin) ||
+			!slices.ContainsFunc(w.text, func(r rune) bool { return cipher[r] != 0 }) {
 			continue
 		}
 		if all == nil {

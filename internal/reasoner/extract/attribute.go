@@ -42,7 +42,8 @@ func (s *sentence) attributesOf() []attribute {
 			}
 		}
 		for _, c := range m.Captures {
-			a := attribute{key: c.Name, value: c.Value, denied: denied, start: t.Tokens[c.Start].Start, end: t.Tokens[c.End-1].End}
+			a := attribute{key: c.Name, value: c.Value, denied: denied, start: t.Tokens[c.Start].Start,
+				end: t.Tokens[c.End-1].End}
 			switch {
 			case c.Name == "of" || c.Name == "denied" || c.Name == "number":
 				continue

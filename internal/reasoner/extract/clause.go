@@ -49,7 +49,8 @@ func jobAndEmployer(s sentence, found []attribute) []sentence {
 		a, b := found[i-1], found[i]
 		work := a.key == "employer" || a.key == "workplace"
 		switch {
-		case a.denied || a.end == 0 || b.start-a.end > 9 || !(a.key == "job" && b.key == "employer" || work && b.key == "job"):
+		case a.denied || a.end == 0 || b.start-a.end > 9 ||
+			!(a.key == "job" && b.key == "employer" || work && b.key == "job"):
 		case s.chinese():
 			return []sentence{read(s.text[:a.end] + "工作。"), read("我是" + s.text[b.start:b.end])}
 		default:

@@ -161,7 +161,8 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 // tasteOf returns the subject of a taste, a skill or something that ended: "taste:coffee" for "I love strong coffee"
 // and for "I don't drink coffee any more", so that they are compared.
 func tasteOf(c *reasoner.Candidate) []string {
-	taste := c.Category == reasoner.StablePreference || c.Category == reasoner.ShortPreference || c.Category == reasoner.Skill
+	taste := c.Category == reasoner.StablePreference || c.Category == reasoner.ShortPreference ||
+		c.Category == reasoner.Skill
 	if c.Type != "fact" || !taste && !c.Negates {
 		return nil
 	}

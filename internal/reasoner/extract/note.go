@@ -119,7 +119,8 @@ func (n *note) ask(question string) {
 // questionBefore returns the question that the i-th message answers: the last sentence of the message before it, if
 // another speaker asked one there. Else "".
 func questionBefore(messages []reasoner.Message, i int) string {
-	if i == 0 || sameSpeaker(&messages[i-1], &messages[i]) || messages[i-1].Role == "system" || messages[i-1].Role == "tool" {
+	if i == 0 || sameSpeaker(&messages[i-1], &messages[i]) || messages[i-1].Role == "system" ||
+		messages[i-1].Role == "tool" {
 		return ""
 	}
 	text := strings.TrimSpace(messages[i-1].Content)
@@ -165,7 +166,8 @@ func joins(messages []reasoner.Message, a, b *note) bool {
 	first, second := &messages[a.last], &messages[b.first]
 	gap, length := b.first-a.last, len(a.content)+len(b.content)
 	switch {
-	case a.alone || b.alone || gap < 1 || gap > 2 || b.last != b.first || a.last-a.first > 2 || !sameSpeaker(first, second):
+	case a.alone || b.alone || gap < 1 || gap > 2 || b.last != b.first || a.last-a.first > 2 ||
+		!sameSpeaker(first, second):
 		return false
 	case second.Time.Sub(first.Time) > 15*time.Minute || length > maxJoined:
 		return false

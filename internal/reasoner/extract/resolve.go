@@ -14,7 +14,8 @@ import (
 
 // Resolve decides about each candidate. Similarity only nominates; the statements themselves
 // decide. The only error is that of ctx.
-func (*Extractor) Resolve(ctx context.Context, now time.Time, conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
+func (*Extractor) Resolve(ctx context.Context, now time.Time,
+	conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
 	all := make([]reasoner.Resolution, len(conflicts))
 	for i := range conflicts {
 		if err := ctx.Err(); err != nil {
@@ -90,7 +91,8 @@ func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
 	if update.Operation != "" {
 		return update
 	}
-	return reasoner.Resolution{Operation: reasoner.Add, Reason: "nothing says the same, and nothing is taken back by it"}
+	return reasoner.Resolution{Operation: reasoner.Add,
+		Reason: "nothing says the same, and it takes nothing back"}
 }
 
 // sense is the meaning of a statement, as far as the rules recognize it.

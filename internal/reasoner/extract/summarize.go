@@ -172,7 +172,8 @@ func tell(points []point, language string) string {
 			chinese++
 		}
 	}
-	inChinese := 2*chinese > len(points) || 2*chinese == len(points) && strings.HasPrefix(strings.ToLower(language), "zh")
+	inChinese := 2*chinese > len(points) ||
+		2*chinese == len(points) && strings.HasPrefix(strings.ToLower(language), "zh")
 	var lines []line
 	texts := map[line]string{}
 	for _, p := range points {

@@ -1,11 +1,11 @@
-// Package pattern finds words and patterns in sentences of English and Chinese. The patterns are data, in text files that
-// a linguist can edit; the package is the engine.
+// Package pattern finds words and patterns in sentences of English and Chinese. The patterns are data, in text files
+// that a linguist can edit; the package is the engine.
 //
 // # Tokens
 //
-// A text is a row of tokens: words, numbers, punctuation marks, and single Chinese characters. "I'm 34" is i, 'm, 34; 我住在
-// is 我, 住, 在. A pattern is a row of elements that match tokens, so one pattern language serves both languages. Case does
-// not matter. Marks of full width count as those of ASCII, and a space between two Chinese characters is a mark.
+// A text is a row of tokens: words, numbers, punctuation marks, and single Chinese characters. "I'm 34" is i, 'm, 34;
+// 我住在 is 我, 住, 在. A pattern is a row of elements that match tokens, so one pattern language serves both languages. Case
+// does not matter. Marks of full width count as those of ASCII, and a space between two Chinese characters is a mark.
 //
 // # Files
 //
@@ -65,9 +65,9 @@
 //
 // # Matches
 //
-// At each token, the longest match of a list counts. An entry with a value, used as @list in a pattern, is captured under
-// the name of that list, and a number under "number". The list "numeral" has the values of Chinese numerals.
+// At each token, the longest match of a list counts. An entry with a value, used as @list in a pattern, is captured
+// under the name of that list, and a number under "number". The list "numeral" has the values of Chinese numerals.
 //
-// The language borrows from the Matcher of spaCy (operators on tokens), GATE's JAPE (lists and patterns in one formalism,
-// values as annotations), and duckling and Time-NLP (patterns that yield arithmetic on times).
+// The language borrows from the Matcher of spaCy (operators on tokens), GATE's JAPE (lists and patterns in one
+// formalism, values as annotations), and duckling and Time-NLP (patterns that yield arithmetic on times).
 package pattern

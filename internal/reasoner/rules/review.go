@@ -11,7 +11,8 @@ import (
 
 // Review decides by the content, times and contexts of the contradicting memories. The only error is that of ctx.
 //
-//   - If memories for and against it come from different contexts and from the same period, the trait is split by context.
+//   - If memories for and against it come from different contexts and from the same period, the trait is split by
+//     context.
 //   - If the latest memories state explicitly that it has ended, after all support, it dissolves.
 //   - If later memories support it, it stays.
 //   - Otherwise it is reworded more cautiously, unless the user worded it.
@@ -30,15 +31,18 @@ func (*Reasoner) Review(ctx context.Context, c reasoner.Case) (reasoner.Verdict,
 	if a != "" && b != "" && a != b && sameTime && !c.Trait.Edited {
 		return reasoner.Verdict{
 			Action: reasoner.Split, Content: c.Trait.Content + pick(zh, "（视场合而定）", ", depending on the context"),
-			Tendencies: map[string]string{a: c.Trait.Content, b: pick(zh, "不再如此："+c.Trait.Content, "Not so: "+c.Trait.Content)},
-			Reason:     pick(zh, "支持与反对来自不同场合", "what speaks for it and against it comes from different contexts"),
+			Tendencies: map[string]string{a: c.Trait.Content,
+				b: pick(zh, "不再如此："+c.Trait.Content, "Not so: "+c.Trait.Content)},
+			Reason: pick(zh, "支持与反对来自不同场合", "the memories for and against it come from different contexts"),
 		}, nil
 	}
 	switch {
 	case lastAgainst.After(lastFor) && outright(last):
-		return reasoner.Verdict{Action: reasoner.Dissolve, Reason: pick(zh, "用户最近明确说不再如此", "the user said last that it is so no longer")}, nil
+		return reasoner.Verdict{Action: reasoner.Dissolve,
+			Reason: pick(zh, "用户最近明确说不再如此", "the user recently said that it is no longer so")}, nil
 	case lastFor.After(lastAgainst) || c.Trait.Edited:
-		return reasoner.Verdict{Action: reasoner.Keep, Reason: pick(zh, "之后仍有支持的记忆", "memories went on to speak for it")}, nil
+		return reasoner.Verdict{Action: reasoner.Keep,
+			Reason: pick(zh, "之后仍有支持的记忆", "later memories support it")}, nil
 	}
 	return reasoner.Verdict{
 		Action: reasoner.Revise, Content: cautious(c.Trait.Content, zh),

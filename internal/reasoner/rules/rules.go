@@ -137,7 +137,8 @@ func (*Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Propos
 		case t == nil, !live(t), t.Stage == lifecycle.Candidate && t.Key == s.key && !t.Edited:
 			if len(s.pro) > 0 {
 				c := newCandidate(s, clues[s.key])
-				c.zoneKnown, c.of, c.fresh = b.ZoneKnown, days[s.name], t == nil && b.Now.Sub(s.at[len(s.at)-1]) < recent
+				c.zoneKnown, c.of = b.ZoneKnown, days[s.name]
+				c.fresh = t == nil && b.Now.Sub(s.at[len(s.at)-1]) < recent
 				fresh = append(fresh, c)
 			}
 			if len(s.con) > 0 {
@@ -157,7 +158,8 @@ func (*Reasoner) Reflect(ctx context.Context, b reasoner.Batch) (reasoner.Propos
 			p.Reinforcements = append(p.Reinforcements, reasoner.Reinforcement{Trait: t.ID, Evidence: s.pro})
 		}
 		if len(s.con) > 0 {
-			p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: t.ID, Evidence: s.con, Reason: denied(s)})
+			p.Contradictions = append(p.Contradictions, reasoner.Contradiction{Trait: t.ID, Evidence: s.con,
+				Reason: denied(s)})
 		}
 	}
 	p.Patterns = choose(fresh, room, traits)
@@ -189,7 +191,8 @@ func unsaid(t *reasoner.Trait, s *sign) reasoner.Dropped {
 	for _, e := range slices.Concat(s.pro, s.con) {
 		what += " " + e.Memory.String()
 	}
-	return reasoner.Dropped{What: what, Reason: "the person worded the trait, and these memories are about what it said before"}
+	return reasoner.Dropped{What: what,
+		Reason: "the person worded the trait, and these memories are about what it said before"}
 }
 
 func denied(s *sign) string {
@@ -208,7 +211,8 @@ type held struct {
 
 // index indexes the traits by key, and those with the key of another reasoner by their wording.
 func index(traits []reasoner.Trait) held {
-	h := held{byKey: map[string]*reasoner.Trait{}, byTerm: map[string]*reasoner.Trait{}, all: traits, signs: map[uuid.UUID]finding{}}
+	h := held{byKey: map[string]*reasoner.Trait{}, byTerm: map[string]*reasoner.Trait{}, all: traits,
+		signs: map[uuid.UUID]finding{}}
 	f := finder{recorded: true}
 	for i := range traits {
 		t := &traits[i]
@@ -265,7 +269,8 @@ const moodArousal = 0.6
 // begins reports whether a pattern was seen twice, so that it begins a trend or a candidate. What
 // nearly everybody does begins neither.
 func (c *candidate) begins() bool {
-	return c.fresh && c.days == 2 && c.noted+len(c.daily) == 2 && c.sessions >= 2 && c.finding.rank != everyday && 2*c.days >= c.of
+	return c.fresh && c.days == 2 && c.noted+len(c.daily) == 2 && c.sessions >= 2 && c.finding.rank != everyday &&
+		2*c.days >= c.of
 }
 
 // tally holds the sightings of a pattern in earlier batches.
@@ -333,18 +338,21 @@ func choose(fresh []*candidate, room *room, traits held) []reasoner.Pattern {
 		c.need = room.need(c)
 	}
 	slices.SortStableFunc(ranked, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(float64(b.days)/b.need, float64(a.days)/a.need), cmp.Compare(b.memories, a.memories), cmp.Compare(a.key, b.key))
+		return cmp.Or(cmp.Compare(float64(b.days)/b.need, float64(a.days)/a.need), cmp.Compare(b.memories, a.memories),
+			cmp.Compare(a.key, b.key))
 	})
 	strong := map[*candidate]bool{}
 	for _, c := range ranked {
-		if c.memories < 3 || c.sessions < 2 || float64(c.days) < room.need(c) || 2*c.days < c.of || covered(c, fresh, traits) {
+		if c.memories < 3 || c.sessions < 2 || float64(c.days) < room.need(c) || 2*c.days < c.of ||
+			covered(c, fresh, traits) {
 			continue
 		}
 		strong[c] = room.take(c.kind, c.finding.rank)
 	}
 	patterns := make([]reasoner.Pattern, 0, len(fresh))
 	for _, c := range fresh {
-		p := reasoner.Pattern{Key: c.key, Content: sentence(c.sign) + weekly(c), Context: contextOfAll(c.pro), Evidence: c.pro}
+		p := reasoner.Pattern{Key: c.key, Content: sentence(c.sign) + weekly(c), Context: contextOfAll(c.pro),
+			Evidence: c.pro}
 		if !strong[c] {
 			p.Evidence, p.Tentative = c.daily, !c.begins() || covered(c, fresh, traits)
 			p.Emotional = c.arousal >= moodArousal*float64(len(c.pro))
@@ -363,7 +371,8 @@ func covered(c *candidate, fresh []*candidate, traits held) bool {
 		return false
 	}
 	for _, longer := range fresh {
-		if longer.kind == eating && longer != c && strings.HasSuffix(longer.finding.id, c.finding.id) && longer.name == c.name && 2*longer.days >= c.days {
+		if longer.kind == eating && longer != c && strings.HasSuffix(longer.finding.id, c.finding.id) &&
+			longer.name == c.name && 2*longer.days >= c.days {
 			return true
 		}
 	}
