@@ -179,7 +179,8 @@ func TestSweepMeetsADeadlock(t *testing.T) {
 	require.NoError(t, <-swept)
 	require.Equal(t, 2, b.count(`oxbow.river_job where kind = 'sweep' and state = 'completed'`))
 	require.Zero(t, b.count(`oxbow.river_job where kind = 'sweep' and state <> 'completed'`))
-	require.Equal(t, 1, get[int](b, `select deadlocks::int from pg_stat_database where datname = current_database()`))
+	require.Positive(t, get[int](b, `select deadlocks::int from pg_stat_database where datname = current_database()`),
+		"the sweep may meet it again when it tries again")
 }
 
 func last(of []string) string {
