@@ -204,15 +204,24 @@ func TestBonuses(t *testing.T) {
 	}
 }
 
+// The bonuses follow the policies in force at the moment that is asked about.
 func TestBonusesArePolicies(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
-	diary(t, tx, row{"content": "A boat.", "importance": 0.5, "valid_at": ago(24 * time.Hour)})
+	day := time.Now().Add(-24 * time.Hour)
+	diary(t, tx, row{"content": "A boat.", "importance": 0.5, "valid_at": day, "created_at": day})
+	earlier := []row{
+		{"user_id": ann(t), "query": "boat", "now": day},
+		{"user_id": ann(t), "query": "boat", "now": time.Now(), "believed_as_of": day.Add(time.Hour)},
+	}
+	before := [][]found{recall(t, tx, earlier[0]), recall(t, tx, earlier[1])}
 	exec(t, tx, `select oxbow.set_policy('recall_recency', 4), oxbow.set_policy('recall_recency_days', 1),
 	                    oxbow.set_policy('recall_importance', 2)`)
-	got := recall(t, tx, row{"user_id": ann(t), "query": "boat", "now": ago(0)})[0]
-	require.InDelta(t, 4*math.Exp(-1), got.Explain.Recency, 1e-9)
+	got := recall(t, tx, row{"user_id": ann(t), "query": "boat"})[0]
+	require.InDelta(t, 4*math.Exp(-1), got.Explain.Recency, 1e-3, "a day old")
 	require.InDelta(t, 1, got.Explain.Importance, 1e-9)
+	require.InDelta(t, 0.075, before[0][0].Explain.Importance, 1e-9)
+	require.Equal(t, before, [][]found{recall(t, tx, earlier[0]), recall(t, tx, earlier[1])})
 }
 
 func TestTraitStages(t *testing.T) {

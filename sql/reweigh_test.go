@@ -323,8 +323,7 @@ func TestTraitWithoutEvidenceStays(t *testing.T) {
 		all[string](t, tx, `select event from oxbow.trait_events where trait_id = $1::text::uuid order by seq`,
 			imported))
 	requireSettled(t, tx, uuid.MustParse(imported), lifecycle.State{Subtype: lifecycle.Behavior,
-		Stage: lifecycle.Established, Confidence: 0.7, At: at,
-		Reinforcements: 2, Contradictions: 1})
+		Stage: lifecycle.Established, Confidence: 0.7, At: at, Reinforcements: 2, Contradictions: 1})
 }
 
 // A trait older than trait events gets events that lead to its current state.

@@ -17,8 +17,8 @@ begin
     left join oxbow.settings r on r.key = 'recall';
 end $$;
 
--- recall_boosts returns the policies recall_*, which a recall reads once.
-create or replace function oxbow.recall_boosts(out recency double precision, out days double precision,
+-- recall_boosts returns the policies recall_* in force at a moment, which a recall reads once.
+create or replace function oxbow.recall_boosts(_at timestamptz, out recency double precision, out days double precision,
   out arousal double precision, out importance double precision, out emerging double precision,
   out established double precision, out core double precision)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -31,7 +31,12 @@ begin
          max(p.value) filter (where p.name = 'recall_emerging'),
          max(p.value) filter (where p.name = 'recall_established'), max(p.value) filter (where p.name = 'recall_core')
     into recency, days, arousal, importance, emerging, established, core
-    from oxbow.policies p where p.name like 'recall\_%';
+    from (select d.name, coalesce(c.value, d."default") as value
+            from oxbow.policy_definitions d
+            left join lateral (select c.value from oxbow.policy_changes c
+                                where c.name = d.name and c.valid_from <= _at
+                                order by c.valid_from desc limit 1) c on true
+           where d.name like 'recall\_%') p;
 end $$;
 
 -- recency returns 1 for a memory as of now and 1/e after _days, or after up to 1 + _share times as many for an

@@ -113,7 +113,7 @@ begin
   end if;
   _entity := oxbow.recall_entities(recall.user_id, _types, recall.query, _limit, _vector._filter);
   _weight := oxbow.channel_weights();
-  _boost := oxbow.recall_boosts();
+  _boost := oxbow.recall_boosts(coalesce(recall.believed_as_of, recall.now, 'infinity')); -- as weighed then
 
   return query
   with hit as (
