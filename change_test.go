@@ -24,8 +24,7 @@ func TestSupersede(t *testing.T) {
 		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: new(0.8),
 		Metadata: map[string]any{"a": 1.0}, ExternalID: "e"})
 	second, err := b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "Ann lives in Paris.",
-		ValidAt: moved,
-		Reason:  "she moved", Actor: "ann"})
+		ValidAt: moved, Reason: "she moved", Actor: "ann"})
 	require.NoError(t, err)
 
 	old, err := b.client.Get(ctx, "ann", first)
@@ -43,8 +42,7 @@ func TestSupersede(t *testing.T) {
 	require.Equal(t, oxbow.Memory{UserID: "ann", Type: oxbow.TypeFact, ID: second, Content: "Ann lives in Paris.",
 		Version: 2, SessionID: "s", Seq: 5,
 		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: 0.8, Strength: 1,
-		MentionCount: 1,
-		Metadata:     map[string]any{"a": 1.0}}, current)
+		MentionCount: 1, Metadata: map[string]any{"a": 1.0}}, current)
 
 	_, err = b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "x"})
 	require.ErrorIs(t, err, oxbow.ErrSuperseded)

@@ -71,8 +71,7 @@ func TestEntitiesOfConversations(t *testing.T) {
 
 	// A fact that is superseded ends its edge. The entity keeps its history.
 	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "mia", SessionID: "s3",
-		Content: "I live in Paris now.",
-		At:      at.AddDate(0, 1, 0)}})
+		Content: "I live in Paris now.", At: at.AddDate(0, 1, 0)}})
 	require.NoError(t, err)
 	_, err = b.client.EndSession(ctx, "mia", "s3")
 	require.NoError(t, err)

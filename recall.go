@@ -198,8 +198,7 @@ func (q Query) params() (store.RecallParams, error) {
 	}
 	return store.RecallParams{
 		UserID: q.UserID, Query: q.Text, Embedding: q.Embedding, Types: q.Types, Contexts: q.Contexts,
-		Metadata: metadata,
-		Limit:    given(q.Limit), Agent: given(q.AgentID),
+		Metadata: metadata, Limit: given(q.Limit), Agent: given(q.AgentID),
 		ValidAsOf: given(q.ValidAsOf), BelievedAsOf: given(q.BelievedAsOf), AtNow: given(q.Now),
 	}, nil
 }

@@ -52,8 +52,7 @@ type Outcome struct {
 // begin starts a cycle.
 func (r *Reflection) begin(ctx context.Context, db store.DB, userID string) (*reflection.Snapshot, error) {
 	s := &reflection.Snapshot{User: userID, Now: r.Now().Truncate(time.Microsecond), Cycle: uuid.New(),
-		Begun:    time.Now(),
-		Reasoner: r.Reasoner.Name()}
+		Begun: time.Now(), Reasoner: r.Reasoner.Name()}
 	var err error
 	if s.Person, err = store.ReadPerson(ctx, db, userID); err != nil {
 		return nil, err

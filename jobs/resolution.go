@@ -193,8 +193,7 @@ func (e *extraction) before(i int, of []int) (similar []reasoner.Held) {
 	for _, j := range of {
 		c := e.candidates[j]
 		h := reasoner.Held{ID: e.ids[j], Type: c.Type, Content: c.Content, Speaker: c.Speaker, Category: c.Category,
-			Time:       c.Time,
-			Similarity: cosine(e.vectors[i], e.vectors[j]), About: c.About}
+			Time: c.Time, Similarity: cosine(e.vectors[i], e.vectors[j]), About: c.About}
 		switch {
 		case aboutSame(e.candidates[i], h):
 			same = append(same, h)

@@ -45,8 +45,7 @@ func (l *listener) Extract(_ context.Context, c reasoner.Conversation) (e reason
 			continue
 		}
 		candidate := reasoner.Candidate{Type: map[string]string{"fact": "fact", "event": "episodic"}[kind],
-			Content: text, Category: reasoner.Identity,
-			Importance: 0.7, Sources: []uuid.UUID{m.ID}}
+			Content: text, Category: reasoner.Identity, Importance: 0.7, Sources: []uuid.UUID{m.ID}}
 		e.Candidates = append(e.Candidates, candidate)
 	}
 	return e, nil

@@ -39,8 +39,8 @@ func (*endings) Work(ctx context.Context, _ *rivertype.JobRow, work func(context
 	case errors.Is(err, rivertype.ErrNotFound):
 		return nil // the job was erased while it ran
 	case errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely):
-		return river.JobSnooze(
-			0) // interrupted by a stop: it is due again at once, and this does not count as an attempt
+		// interrupted by a stop: it is due again at once, and this does not count as an attempt
+		return river.JobSnooze(0)
 	}
 	return err
 }

@@ -70,9 +70,8 @@ var (
 )
 
 var gaugeDescs = []*prometheus.Desc{descDatabaseUp, descQueue, descQueueDue, descEmbedBacklog, descInbox, descInboxAge,
-	descMessages, descFailing,
-	descRows, descDead, descLed, descProblems, descPeriod, descSucceeded, descTransaction, descProviderUp,
-	descProviderFailing, descConnections, descPoolMax, descAcquires, descAcquireTime, descAcquiresEmpty}
+	descMessages, descFailing, descRows, descDead, descLed, descProblems, descPeriod, descSucceeded, descTransaction,
+	descProviderUp, descProviderFailing, descConnections, descPoolMax, descAcquires, descAcquireTime, descAcquiresEmpty}
 
 // Describe implements prometheus.Collector.
 func (g *collector) Describe(into chan<- *prometheus.Desc) {

@@ -64,9 +64,8 @@ func (w *Worker) providerHealth() ProviderHealth {
 // health returns the handler of
 //
 //	/healthz  200 while the process runs
-//	/readyz   200 if the worker works jobs and the database passes its checks, otherwise 503; the body is Health as
-//
-// JSON
+//	/readyz   200 if the worker works jobs and the database passes its checks, otherwise 503; the body is
+//	          Health as JSON
 func (w *Worker) health() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })

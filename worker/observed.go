@@ -57,8 +57,8 @@ func callOutcome(err error) string {
 }
 
 // asked is call for an operation with a result.
-func asked[T any](ctx context.Context, o *observed, c call, texts int, ask func(context.Context) (T,
-	error)) (result T, err error) {
+func asked[T any](ctx context.Context, o *observed, c call, texts int,
+	ask func(context.Context) (T, error)) (result T, err error) {
 	err = o.call(ctx, c, texts, func(ctx context.Context) (err error) {
 		result, err = ask(ctx)
 		return err
@@ -67,8 +67,8 @@ func asked[T any](ctx context.Context, o *observed, c call, texts int, ask func(
 }
 
 // askedModel is asked for a language model; it also records the tokens that the model reports.
-func askedModel[T any](ctx context.Context, o *observed, c call, texts int, ask func(context.Context) (T,
-	error)) (T, error) {
+func askedModel[T any](ctx context.Context, o *observed, c call, texts int,
+	ask func(context.Context) (T, error)) (T, error) {
 	outer := ctx
 	return asked(ctx, o, c, texts, func(ctx context.Context) (T, error) {
 		span := trace.SpanFromContext(ctx)

@@ -58,8 +58,7 @@ func TestReembed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, ReembedResult{
 		From: store.EmbeddingModel{Model: "local-v1", Dimension: 1024},
-		To:   store.EmbeddingModel{Model: "local-v1", Dimension: 64},
-		Made: 299,
+		To:   store.EmbeddingModel{Model: "local-v1", Dimension: 64}, Made: 299,
 	}, result)
 	require.Equal(t, []int{1, 2}, slices.Compact(rounds), "what came in meanwhile is looked for")
 	require.Equal(t, before, b.catalog())

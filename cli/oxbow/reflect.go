@@ -132,8 +132,7 @@ func (r *reflectReport) cycle(o jobs.Outcome) {
 	for _, t := range o.Changes.Traits {
 		for _, e := range t.Events {
 			event := reflectEvent{Trait: t.ID, Content: cmp.Or(t.Reworded, t.Content), Subtype: string(t.State.Subtype),
-				Event: e.Event,
-				Stage: e.Stage, Confidence: e.Confidence, Memories: e.Memories, Context: t.Context}
+				Event: e.Event, Stage: e.Stage, Confidence: e.Confidence, Memories: e.Memories, Context: t.Context}
 			if e.Reason != nil {
 				event.Reason = *e.Reason
 			}

@@ -57,8 +57,7 @@ func randomConfidence(r *rand.Rand) float64 {
 func randomState(r *rand.Rand) lifecycle.State {
 	c := randomConfidence(r)
 	s := lifecycle.State{Subtype: pick(r, subtypes), Confidence: c, Stage: policies.StageOf(c),
-		Reinforcements: r.IntN(60),
-		At:             start.Add(time.Duration(r.Int64N(int64(10000 * days))))}
+		Reinforcements: r.IntN(60), At: start.Add(time.Duration(r.Int64N(int64(10000 * days))))}
 	return s
 }
 

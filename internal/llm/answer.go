@@ -147,8 +147,7 @@ func (r *resolving) pattern(a answer.Pattern) (p reasoner.Pattern, ok bool) {
 		return p, false
 	}
 	return reasoner.Pattern{Key: key, Content: content, Context: knownContext(a.Context), Emotional: a.Emotional,
-		Tentative: a.Tentative,
-		Evidence:  evidence}, true
+		Tentative: a.Tentative, Evidence: evidence}, true
 }
 
 // about resolves the evidence about an existing trait.

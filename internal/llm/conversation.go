@@ -83,8 +83,7 @@ func listen(c reasoner.Conversation) *talk {
 		t.messages[ref] = len(t.said)
 		t.said = append(t.said, saying{m, folded(m.Content), instructs(m.Content)})
 		t.data.Messages = append(t.data.Messages, messageShown{Ref: ref, New: m.New, Role: m.Role,
-			Speaker: provider.Beginning(m.Speaker, maxName),
-			Time:    local(m.Time), Text: m.Content})
+			Speaker: provider.Beginning(m.Speaker, maxName), Time: local(m.Time), Text: m.Content})
 	}
 	for i, h := range c.Recalled[:min(len(c.Recalled), maxRecalled)] {
 		ref := fmt.Sprintf("h%d", i+1)
@@ -96,8 +95,7 @@ func listen(c reasoner.Conversation) *talk {
 
 func showHeld(ref string, h reasoner.Held) heldShown {
 	return heldShown{Ref: ref, Type: h.Type, Category: string(h.Category), Speaker: provider.Beginning(h.Speaker,
-		maxName), Time: local(h.Time),
-		Text: provider.Beginning(h.Content, maxText)}
+		maxName), Time: local(h.Time), Text: provider.Beginning(h.Content, maxText)}
 }
 
 // worthAsking reports whether an answer could propose anything.

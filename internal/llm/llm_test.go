@@ -75,8 +75,7 @@ func batch() reasoner.Batch {
 		Stage: lifecycle.Emerging, Confidence: 0.4321}
 	b.Traits = []reasoner.Trait{
 		{ID: uuid.New(), Key: "hand coffee", Content: "makes coffee by hand", Subtype: lifecycle.Behavior,
-			Stage:      lifecycle.Established,
-			Confidence: 0.7123, Context: "personal", Parent: core.ID},
+			Stage: lifecycle.Established, Confidence: 0.7123, Context: "personal", Parent: core.ID},
 		core,
 		{ID: uuid.New(), Content: "collects stamps", Subtype: lifecycle.Behavior, Stage: lifecycle.Dissolved},
 	}
@@ -252,8 +251,7 @@ func TestRejectedTraitsAreNamed(t *testing.T) {
 	b := setup(t)
 	given := batch()
 	given.Traits = append(given.Traits, reasoner.Trait{ID: uuid.New(), Content: "is afraid of heights",
-		Subtype: lifecycle.Behavior,
-		Stage:   lifecycle.Dissolved, Edited: true})
+		Subtype: lifecycle.Behavior, Stage: lifecycle.Dissolved, Edited: true})
 	_, err := b.Reflect(b.ctx, given)
 	require.NoError(t, err)
 	r := b.server.Requests()[0]

@@ -144,8 +144,7 @@ func show(b reasoner.Batch) *shown {
 
 func showMemory(m reasoner.Memory, named sessions, at func(time.Time) string) memoryShown {
 	return memoryShown{Time: at(m.Time), Session: named.name(m.Session), Type: m.Type, Context: m.Context,
-		Speaker: m.Speaker,
-		Text:    provider.Beginning(m.Content, maxText)}
+		Speaker: m.Speaker, Text: provider.Beginning(m.Content, maxText)}
 }
 
 func showTrait(t reasoner.Trait) traitShown {

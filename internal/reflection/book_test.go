@@ -64,8 +64,7 @@ func from(memories ...reasoner.Memory) []reasoner.Support {
 // snapshot returns what a reflection loads.
 func (b *book) snapshot(now time.Time, memories []reasoner.Memory) *Snapshot {
 	s := &Snapshot{User: "ann", Person: reasoner.Person{Zone: time.UTC, Timezone: "UTC"}, Now: now, Cycle: uuid.New(),
-		Memories: memories,
-		Refused:  b.refused, Policies: traittest.Policies.Policies}
+		Memories: memories, Refused: b.refused, Policies: traittest.Policies.Policies}
 	for _, m := range memories {
 		s.Batch = append(s.Batch, traits.Unreflected{ID: m.ID, Type: m.Type})
 	}

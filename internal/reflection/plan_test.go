@@ -69,8 +69,7 @@ func TestNewPatterns(t *testing.T) {
 				require.Empty(t, b.traits)
 				require.Len(t, b.clues, len(c.days))
 				require.Contains(t, b.clues, traits.NotedClue{Key: "key of " + runs, Content: runs, Type: "episodic",
-					Memory: memories[0].ID, Session: memories[0].Session,
-					ObservedAt: day(c.days[0])})
+					Memory: memories[0].ID, Session: memories[0].Session, ObservedAt: day(c.days[0])})
 				require.Zero(t, p.Created)
 				return
 			}

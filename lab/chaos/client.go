@@ -206,8 +206,7 @@ func (c *client) remember(ctx context.Context, w *write, a Action) (outcome, err
 	memories := make([]oxbow.NewMemory, len(w.rows))
 	for i, row := range w.rows {
 		memories[i] = oxbow.NewMemory{UserID: userName(w.user), ID: row.id, Content: row.content,
-			Type: oxbow.MemoryType(row.kind), SessionID: session,
-			ExternalID: row.id.String()}
+			Type: oxbow.MemoryType(row.kind), SessionID: session, ExternalID: row.id.String()}
 	}
 	if a.Direct && c.number%2 == 0 && !a.Rollback {
 		_, err := c.oxbow.RememberMany(ctx, memories)

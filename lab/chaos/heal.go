@@ -28,8 +28,7 @@ func (r *run) heal(ctx context.Context) error {
 	}
 	if stuck := r.crew.end(30 * time.Second); len(stuck) > 0 {
 		r.violate(Violation{Check: "workers stop", Where: fmt.Sprintf("slots %v", stuck),
-			Expected: "a worker ends within its --stop-timeout of 5 s",
-			Found:    "it runs after 30 s"})
+			Expected: "a worker ends within its --stop-timeout of 5 s", Found: "it runs after 30 s"})
 	}
 	if err := r.oxbow(ctx, "migrate", "up"); err != nil {
 		return err

@@ -144,8 +144,7 @@ func (k *killing) killAtPoints(dsn string, points []string, calmly time.Duration
 }
 
 // killAt runs a command that kills itself at a failpoint ("name:nth"), or is killed after a time. It reports whether
-// the
-// command was killed, and then rescues the jobs, as the next worker does 45 seconds later.
+// the command was killed, and then rescues the jobs, as the next worker does 45 seconds later.
 func (k *killing) killAt(dsn, point string, after time.Duration, args ...string) bool {
 	k.Helper()
 	cmd := k.command(dsn, args...)

@@ -143,8 +143,7 @@ func read(r *http.Request, raw []byte) (Request, error) {
 		return Request{}, fmt.Errorf("the request is not JSON: %w", err)
 	}
 	request := Request{Path: r.URL.Path, Authorization: r.Header.Get("Authorization"), Model: body.Model,
-		Messages:    body.Messages,
-		MaxTokens:   max(body.MaxTokens, body.MaxCompletionTokens, body.Options.NumPredict),
+		Messages: body.Messages, MaxTokens: max(body.MaxTokens, body.MaxCompletionTokens, body.Options.NumPredict),
 		Temperature: body.Temperature, Body: raw}
 	switch {
 	case r.Method != http.MethodPost || (r.URL.Path != "/v1/chat/completions" && r.URL.Path != "/api/chat"):
