@@ -170,29 +170,20 @@ func (c Config) local() bool {
 	return c.Embedder == nil && (c.Embedding.Provider == "" || c.Embedding.Provider == providers.Local)
 }
 
-// callTime limits one call of the embedder. A call may take several requests when a provider
-// refuses texts, so the limit is higher than that of a request.
+// callTime limits one call of the embedder.
 func (c Config) callTime() time.Duration {
-	switch {
-	case c.local():
-		return 10 * time.Second
-	case c.Embedding.Timeout > 0:
-		return c.Embedding.Timeout + 5*time.Second
-	case c.Embedding.Provider == providers.Ollama:
-		return 2*time.Minute + 5*time.Second
+	if c.Embedder != nil {
+		return cmp.Or(c.Embedding.Timeout, 30*time.Second) + 5*time.Second
 	}
-	return 35 * time.Second
+	return providers.Config(c.Embedding).CallTime()
 }
 
-// callTexts is the number of texts per call. Slow providers get fewer, so that a failed call loses little.
+// callTexts is the maximum number of texts per call of the embedder.
 func (c Config) callTexts() int {
-	switch {
-	case c.local():
-		return 128
-	case c.Embedding.Provider == providers.Ollama:
-		return 8 // its server embeds one text at a time
+	if c.Embedder != nil {
+		return 64
 	}
-	return 64
+	return providers.Config(c.Embedding).CallTexts()
 }
 
 // openPool opens the connection pool and configures its connections.

@@ -42,7 +42,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		cfg.Provider = cmp.Or(cfg.Provider, "langchaingo")
 		return cfg, nil
 	}
-	if cfg.Provider != provider.OpenAI && cfg.Provider != provider.Ollama {
+	if !provider.Known(cfg.Provider) {
 		return cfg, fmt.Errorf("unknown reasoner provider %q: use rules, openai or ollama", cfg.Provider)
 	}
 	endpoint := provider.Endpoint{

@@ -14,11 +14,18 @@ const (
 	Ollama = "ollama"
 )
 
+// defaultURLs holds every protocol.
 var defaultURLs = map[string]string{OpenAI: "https://api.openai.com/v1", Ollama: "http://127.0.0.1:11434"}
+
+// Known reports whether a protocol exists.
+func Known(protocol string) bool {
+	_, known := defaultURLs[protocol]
+	return known
+}
 
 // Endpoint is a model on a server, as a user configures it.
 type Endpoint struct {
-	Protocol string // OpenAI or Ollama
+	Protocol string // one of the protocols above
 	Model    string
 	URL      string // "": the protocol's own
 	APIKey   string

@@ -30,20 +30,54 @@ type Config struct {
 	BatchSize     int
 }
 
+// remotes holds what differs between the remote providers, besides their protocols.
+var remotes = map[string]remoteKind{
+	OpenAI: {timeout: 30 * time.Second, callTexts: 64},
+	Ollama: {timeout: 2 * time.Minute, callTexts: 8, single: true},
+}
+
+type remoteKind struct {
+	timeout   time.Duration // of one request, by default
+	callTexts int           // texts per call of Embed
+	// single sends one text per request. Ollama's client does so anyway, and a refused text then
+	// affects no other.
+	single bool
+}
+
+// CallTime returns the time limit of one call of Embed. A call may take several requests when a
+// provider refuses texts, so the limit is higher than that of a request.
+func (cfg Config) CallTime() time.Duration {
+	r, remote := remotes[cfg.Provider]
+	if !remote {
+		return 10 * time.Second
+	}
+	return cmp.Or(cfg.Timeout, r.timeout) + 5*time.Second
+}
+
+// CallTexts returns the maximum number of texts per call of Embed. Slow providers get fewer, so that
+// a failed call loses little.
+func (cfg Config) CallTexts() int {
+	if r, remote := remotes[cfg.Provider]; remote {
+		return r.callTexts
+	}
+	return 128
+}
+
 // Open returns the embedder that cfg describes. It does not contact the provider. An error names
 // the field and its value.
 func Open(cfg Config) (embedding.Embedder, error) {
-	switch cfg.Provider {
-	case "", Local:
+	if cfg.Provider == "" || cfg.Provider == Local {
 		return openLocal(cfg)
-	case OpenAI, Ollama:
-		cfg, err := cfg.withDefaults()
-		if err != nil {
-			return nil, err
-		}
-		return newRemote(cfg)
 	}
-	return nil, fmt.Errorf("unknown embedding provider %q: use local, openai or ollama", cfg.Provider)
+	r, known := remotes[cfg.Provider]
+	if !known {
+		return nil, fmt.Errorf("unknown embedding provider %q: use local, openai or ollama", cfg.Provider)
+	}
+	cfg, err := cfg.withDefaults(r)
+	if err != nil {
+		return nil, err
+	}
+	return newRemote(cfg)
 }
 
 func openLocal(cfg Config) (embedding.Embedder, error) {
@@ -59,12 +93,11 @@ func openLocal(cfg Config) (embedding.Embedder, error) {
 	return embedding.NewLocal(cfg.Dimension), nil
 }
 
-func (cfg Config) withDefaults() (Config, error) {
-	openAI := cfg.Provider == OpenAI
-	cfg.Timeout = cmp.Or(cfg.Timeout, map[bool]time.Duration{true: 30 * time.Second, false: 2 * time.Minute}[openAI])
+func (cfg Config) withDefaults(r remoteKind) (Config, error) {
+	cfg.Timeout = cmp.Or(cfg.Timeout, r.timeout)
 	cfg.BatchSize = cmp.Or(cfg.BatchSize, 128)
-	if !openAI {
-		cfg.BatchSize = 1 // its client sends one text per request anyway; a refused text then affects no other
+	if r.single {
+		cfg.BatchSize = 1
 	}
 	if strings.HasPrefix(cfg.Model, "text-embedding-3") {
 		cfg.SendDimension = true
