@@ -75,13 +75,14 @@ func Category(text string) (category string, ok bool) {
 // anyLength does not limit the number of words of an expression.
 const anyLength = 1 << 30
 
-// find returns the category of the first expression of at most so many words that is not within a harmless one.
-func find(text string, most int) (category string, ok bool) {
+// find returns the category of the first expression in the text that has at most limit words and is not
+// part of a harmless expression.
+func find(text string, limit int) (category string, ok bool) {
 	t := grammar.Read(text)
 	var harmless []pattern.Match
 	known := false
 	for m := range t.All("sensitive") {
-		if m.End-m.Start > most {
+		if m.End-m.Start > limit {
 			continue
 		}
 		if !known {

@@ -19,7 +19,7 @@ import (
 
 // growth counts the pages that the same work touches in a database of 100,000 memories and in one of 1,000,000.
 // Unlike time, pages are the same on every machine. The exponent is 0 for work that does not grow, and 1 for work
-// that grows as the data.
+// proportional to the data.
 func growth(b *bench) {
 	largest := b.sized(1_000_000)
 	d, w := b.database("bench_growth"), newWriter(seed)

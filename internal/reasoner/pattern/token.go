@@ -64,7 +64,7 @@ func tokens(text string) []Token {
 	return all
 }
 
-// wordEnd returns where the word ends that begins at i.
+// wordEnd returns the end of the word that begins at i.
 func wordEnd(text string, i int) int {
 	first := true
 	for i < len(text) {
