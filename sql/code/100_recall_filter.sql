@@ -1,5 +1,4 @@
--- The filter of recall decides which memories may be found. To add a filter, add an attribute to the type
--- oxbow.recall_filter, a line to recall_passes, and an argument to oxbow.recall.
+-- The filter of recall decides which memories may be found. docs/contributing.md shows how to add a filter.
 
 -- recall_stage returns the stage of a trait at the filter's moment, and null for other memories.
 create or replace function oxbow.recall_stage(_memory oxbow.memories, _filter oxbow.recall_filter) returns text
