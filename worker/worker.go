@@ -195,7 +195,7 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 		return nil
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("stop: %w", err)
+		return fmt.Errorf("stop the worker: %w", err)
 	}
 	w.log.WarnContext(ctx, "interrupting running jobs", "after", w.cfg.StopTimeout.String())
 	hard, cancel := context.WithTimeout(ctx, w.cfg.lastWait)

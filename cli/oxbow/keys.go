@@ -36,7 +36,7 @@ func keys(ctx context.Context) (*sealed.Keys, error) {
 	return k, nil
 }
 
-// requireKeys is keys, but returns an error without any.
+// requireKeys is keys, but returns an error if there are none.
 func requireKeys(ctx context.Context) (*sealed.Keys, error) {
 	k, err := keys(ctx)
 	if err == nil && k == nil {

@@ -272,8 +272,8 @@ func dryRunSQL(from, kinds string) string {
            group by 1`, `select user_id, id from read where false`)
 }
 
-// adoptSQL gives new traits the events that lead to their state, as a file import does: created,
-// and reinforced as often as they record, without effect. Traits with other events go through
+// adoptSQL gives new traits the events that lead to their state, as a file import does: one creation,
+// and one reinforcement without effect for each that the row counts. Traits with other events go through
 // adopt_trait one by one, which takes fifty times as long.
 const adoptSQL = `
 with simple as (

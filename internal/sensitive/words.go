@@ -117,7 +117,7 @@ func decipher(words []word) (all []word) {
 // maxTied is the maximum length of a word that symbols may split.
 const maxTied = 40
 
-// untie joins words that only a symbol separates: "dia-betic". It returns nil without any.
+// untie joins words that only a symbol separates: "dia-betic". It returns nil if there is no such word.
 func untie(words []word) (all []word) {
 	if !slices.ContainsFunc(words, func(w word) bool { return w.tied }) {
 		return nil

@@ -118,9 +118,8 @@ func (k *checker) compare(w *write, row *written, life outcome, found stored, ok
 
 var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// marks reads every row of every table as text. A mark in it must be of the row's own user, in a
-// life that was not erased, and of a text that was neither erased nor rolled back; and no id of an
-// erased memory may be there.
+// marks reads every row of every table as text. It reports marks of another user than the row's, marks
+// of erased users, marks of texts that were erased or rolled back, and ids of erased memories.
 func (k *checker) marks() int {
 	bad := map[mark]string{} // number -1: the whole life
 	erased := map[string]bool{}

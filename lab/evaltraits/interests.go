@@ -23,7 +23,7 @@ type interest struct {
 func readPersonas(r io.Reader) ([]persona, error) {
 	var file map[string]persona
 	if err := json.NewDecoder(r).Decode(&file); err != nil {
-		return nil, fmt.Errorf("personas must be a JSON object of persons by their user: %w", err)
+		return nil, fmt.Errorf("personas must be a JSON object that maps users to persons: %w", err)
 	}
 	var personas []persona
 	for user, p := range file {

@@ -121,8 +121,8 @@ func (k *killing) connect(dsn string) *pgx.Conn {
 	return conn
 }
 
-// killAtPoints kills a command once at each failpoint, when it first reaches it. With OXBOW_KILLS it kills that often,
-// also at later arrivals and at random moments. Each command continues the work of the previous one.
+// killAtPoints kills a command once at each failpoint, when it first reaches it. With OXBOW_KILLS it kills that many
+// times, also at later arrivals and at random moments. Each command continues the work of the previous one.
 func (k *killing) killAtPoints(dsn string, points []string, calmly time.Duration,
 	args ...string) (killed map[string]int) {
 	k.Helper()

@@ -11,7 +11,7 @@ import (
 // it.
 const nearFeeling = 3
 
-// emotionOf weighs the emotional words in sentences, by feelings.txt. It returns nil without any.
+// emotionOf weighs the emotional words in sentences, by feelings.txt. It returns nil if there are none.
 func emotionOf(sentences []reading) *reasoner.Emotion {
 	var valence, arousal, n, strongest float64
 	label := ""

@@ -365,7 +365,7 @@ func choose(fresh []*candidate, room *room, traits held) []reasoner.Pattern {
 	return patterns
 }
 
-// covered reports whether a longer name says nearly all that a dish's name says: 拉面 where it nearly always is 日式拉面.
+// covered reports whether the name of a dish occurs almost only within a longer name, such as 拉面 in 日式拉面.
 func covered(c *candidate, fresh []*candidate, traits held) bool {
 	if c.kind != eating || !c.finding.zh {
 		return false

@@ -271,7 +271,8 @@ func (r *reader) months(n int) time.Time {
 	return r.noon(last.Year(), last.Month(), min(d, last.Day()))
 }
 
-// hour returns the hour of a day that a match gives beside the expression [from, to).
+// hour returns the time of day that a match states. The tokens [from, to) are the expression for the day, which may
+// say that it is late.
 func (r *reader) hour(day time.Time, m *pattern.Match, from, to int) (time.Time, bool) {
 	hour, minute := number(m, "hour"), number(m, "minute")
 	late := m.Value == "pm" || m.Value != "am" && r.text.HasIn("time.late", from, max(to, m.End)+2)
