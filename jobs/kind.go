@@ -34,7 +34,7 @@ type Kind struct {
 	// nothing outside the database.
 	Timeout func(Config) time.Duration
 	// Retention is how long completed jobs are kept, at most MaxRetention, which is the default. A
-	// kind of which thousands complete in a minute keeps them shorter.
+	// kind that completes thousands of jobs a minute keeps them for a shorter time.
 	Retention time.Duration
 	// Dated reports that jobs are scheduled for dates that may be far away, so that an idle queue may
 	// contain them.

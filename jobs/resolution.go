@@ -186,11 +186,11 @@ func aboutSame(c reasoner.Candidate, h reasoner.Held) bool {
 		func(a string) bool { return slices.Contains(h.About, a) })
 }
 
-// before returns the candidates in of that are about the same subject as candidate i, and the most
+// before returns those of the candidates that are about the same subject as candidate i, and the most
 // similar others.
-func (e *extraction) before(i int, of []int) (similar []reasoner.Held) {
+func (e *extraction) before(i int, candidates []int) (similar []reasoner.Held) {
 	var same []reasoner.Held
-	for _, j := range of {
+	for _, j := range candidates {
 		c := e.candidates[j]
 		h := reasoner.Held{ID: e.ids[j], Type: c.Type, Content: c.Content, Speaker: c.Speaker, Category: c.Category,
 			Time: c.Time, Similarity: cosine(e.vectors[i], e.vectors[j]), About: c.About}

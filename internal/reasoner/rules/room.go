@@ -14,9 +14,8 @@ const (
 	maxBehaviors = 35 // without
 )
 
-// most is how many traits of each kind there may be, and mostEveryday how many of them may be what
-// nearly everybody does. At usual, a new one of what not everybody does needs twice of what the
-// first needed.
+// most limits the traits of each kind. mostEveryday limits those of things that nearly everybody does.
+// usual is the number of other traits at which a new one needs twice the evidence of the first.
 var (
 	most         = [kinds]int{doing: 21, eating: 14, liking: 3, self: 4, place: 2, person: 2, hours: 2}
 	mostEveryday = [kinds]int{doing: 4, eating: 3}
