@@ -3,6 +3,7 @@ package consistency
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -18,10 +19,32 @@ type orphan struct {
 	Lacks   string
 }
 
+// references lists the references to memories: the table, the type and the id of the memory, and the trait that a
+// problem names.
+var references = []struct{ table, memoryType, id, trait string }{
+	{"trait_evidence", "'trait'", "r.trait_id", "r.trait_id"},
+	{"trait_evidence", "r.memory_type", "r.memory_id", "r.trait_id"},
+	{"trait_events", "'trait'", "r.trait_id", "r.trait_id"},
+	{"trait_clues", "r.memory_type", "r.memory_id", "null"},
+	{"reflection_inbox", "r.memory_type", "r.memory_id", "null"},
+	{"memory_links", "r.from_type", "r.from_id", "null"},
+	{"memory_links", "r.to_type", "r.to_id", "null"},
+}
+
+// orphanRows selects the rows r of a table that refer to no memory.
+const orphanRows = ` from oxbow.%s r where r.user_id between $1::text and $2::text and not exists (
+	select from oxbow.memories m where m.user_id = r.user_id and m.memory_type = %s and m.id = %s)`
+
 // orphans reports orphans of the users from first to last, and deletes them if the options ask for
 // repair.
 func (c *checker) orphans(ctx context.Context, first, last string) error {
-	rows, err := store.Collect[orphan](ctx, c.db, orphansSQL, first, last)
+	var found []string
+	for _, r := range references {
+		found = append(found, fmt.Sprintf(`
+			select '%s' as found_in, r.user_id, %s::uuid as id, format('no %%s %%s', %s, %s) as lacks`,
+			r.table, r.trait, r.memoryType, r.id)+fmt.Sprintf(orphanRows, r.table, r.memoryType, r.id))
+	}
+	rows, err := store.Collect[orphan](ctx, c.db, strings.Join(found, " union all ")+" order by 2, 1, 3, 4", first, last)
 	if err != nil {
 		return fmt.Errorf("look for rows that refer to nothing: %w", err)
 	}
@@ -40,68 +63,12 @@ func (c *checker) orphans(ctx context.Context, first, last string) error {
 	return nil
 }
 
-const orphansSQL = `
-	select 'trait_evidence' as found_in, v.user_id, v.trait_id as id, 'no such trait' as lacks
-	  from oxbow.trait_evidence v
-	 where v.user_id between $1::text and $2::text
-	   and not exists (select from oxbow.memories_trait t where t.user_id = v.user_id and t.id = v.trait_id)
-	union all
-	select 'trait_evidence', v.user_id, v.trait_id, format('no %s %s', v.memory_type, v.memory_id)
-	  from oxbow.trait_evidence v
-	 where v.user_id between $1::text and $2::text
-	   and not exists (select from oxbow.memories m
-	                    where m.user_id = v.user_id and m.memory_type = v.memory_type and m.id = v.memory_id)
-	union all
-	select 'trait_events', e.user_id, e.trait_id, 'no such trait' from oxbow.trait_events e
-	 where e.user_id between $1::text and $2::text
-	   and not exists (select from oxbow.memories_trait t where t.user_id = e.user_id and t.id = e.trait_id)
-	union all
-	select 'trait_clues', c.user_id, '00000000-0000-0000-0000-000000000000',
-	       format('no %s %s', c.memory_type, c.memory_id)
-	  from oxbow.trait_clues c
-	 where c.user_id between $1::text and $2::text
-	   and not exists (select from oxbow.memories m
-	                    where m.user_id = c.user_id and m.memory_type = c.memory_type and m.id = c.memory_id)
-	union all
-	select 'reflection_inbox', i.user_id, '00000000-0000-0000-0000-000000000000',
-	       format('no %s %s', i.memory_type, i.memory_id)
-	  from oxbow.reflection_inbox i
-	 where i.user_id between $1::text and $2::text
-	   and not exists (select from oxbow.memories m
-	                    where m.user_id = i.user_id and m.memory_type = i.memory_type and m.id = i.memory_id)
-	union all
-	select 'memory_links', l.user_id, '00000000-0000-0000-0000-000000000000', format('no %s %s', e.memory_type, e.id)
-	  from oxbow.memory_links l,
-	       lateral (values (l.from_type::text, l.from_id), (l.to_type::text, l.to_id)) e(memory_type, id)
-	 where l.user_id between $1::text and $2::text
-	   and not exists (select from oxbow.memories m
-	                    where m.user_id = l.user_id and m.memory_type = e.memory_type and m.id = e.id)
-	 order by 2, 1, 3, 4`
-
 // dropOrphans deletes a user's orphans.
 func dropOrphans(ctx context.Context, db store.DB, userID string) error {
 	return withoutWeighing(ctx, db, func(tx pgx.Tx) error {
-		for _, sql := range []string{
-			`delete from oxbow.trait_evidence v where v.user_id = $1::text
-			    and (not exists (select from oxbow.memories_trait t where t.user_id = v.user_id and t.id = v.trait_id)
-			      or not exists (select from oxbow.memories m
-			                      where m.user_id = v.user_id and m.memory_type = v.memory_type
-			                        and m.id = v.memory_id))`,
-			`delete from oxbow.trait_events e where e.user_id = $1::text
-			    and not exists (select from oxbow.memories_trait t where t.user_id = e.user_id and t.id = e.trait_id)`,
-			`delete from oxbow.trait_clues c where c.user_id = $1::text
-			    and not exists (select from oxbow.memories m
-			                     where m.user_id = c.user_id and m.memory_type = c.memory_type and m.id = c.memory_id)`,
-			`delete from oxbow.reflection_inbox i where i.user_id = $1::text
-			    and not exists (select from oxbow.memories m
-			                     where m.user_id = i.user_id and m.memory_type = i.memory_type and m.id = i.memory_id)`,
-			`delete from oxbow.memory_links l where l.user_id = $1::text
-			    and (not exists (select from oxbow.memories m
-			                      where m.user_id = l.user_id and m.memory_type = l.from_type and m.id = l.from_id)
-			      or not exists (select from oxbow.memories m
-			                      where m.user_id = l.user_id and m.memory_type = l.to_type and m.id = l.to_id))`,
-		} {
-			if _, err := tx.Exec(ctx, sql, userID); err != nil {
+		for _, r := range references {
+			sql := "delete" + fmt.Sprintf(orphanRows, r.table, r.memoryType, r.id)
+			if _, err := tx.Exec(ctx, sql, userID, userID); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package consistency
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -19,12 +20,22 @@ func (c *checker) secrets(ctx context.Context, first, last string) error {
 	if c.report.Secrets += n; n == 0 {
 		return nil
 	}
-	problems, err := store.Collect[Problem](ctx, c.db, secretsSQL, first, last, c.options.KeyIDs)
+	var derived []string
+	for _, table := range derivedTables {
+		derived = append(derived, fmt.Sprintf(`select 'a row of %[1]s' where exists (
+			select from oxbow.%[1]s d where d.user_id = s.user_id and d.memory_type = s.type and d.memory_id = s.id)`, table))
+	}
+	sql := fmt.Sprintf(secretsSQL, strings.Join(derived, " union all "))
+	problems, err := store.Collect[Problem](ctx, c.db, sql, first, last, c.options.KeyIDs)
 	if err != nil {
 		return fmt.Errorf("check secrets: %w", err)
 	}
 	return c.found(problems...)
 }
+
+// derivedTables lists the tables whose rows are derived from the texts of memories.
+var derivedTables = []string{"memory_vectors", "memory_terms", "reflection_inbox", "entity_mentions", "entity_edges",
+	"trait_evidence", "trait_clues"}
 
 // secretsSQL checks that sealed text begins with its key id, as Tink writes it, and that nothing
 // in clear text and nothing derived is stored of a secret.
@@ -49,33 +60,7 @@ const secretsSQL = `
 	  union all
 	  select 3, 'exposed', t.found, 'nothing, because it is secret'
 	    from (
-	      select 'a row of memory_vectors' where exists (
-	        select from oxbow.memory_vectors d where d.user_id = s.user_id and d.memory_type = s.type
-	          and d.memory_id = s.id)
-	      union all
-	      select 'a row of memory_terms' where exists (
-	        select from oxbow.memory_terms d where d.user_id = s.user_id and d.memory_type = s.type
-	          and d.memory_id = s.id)
-	      union all
-	      select 'a row of reflection_inbox' where exists (
-	        select from oxbow.reflection_inbox d where d.user_id = s.user_id and d.memory_type = s.type
-	          and d.memory_id = s.id)
-	      union all
-	      select 'a row of entity_mentions' where exists (
-	        select from oxbow.entity_mentions d where d.user_id = s.user_id and d.memory_type = s.type
-	          and d.memory_id = s.id)
-	      union all
-	      select 'a row of entity_edges' where exists (
-	        select from oxbow.entity_edges d where d.user_id = s.user_id and d.memory_type = s.type
-	          and d.memory_id = s.id)
-	      union all
-	      select 'a row of trait_evidence' where exists (
-	        select from oxbow.trait_evidence d where d.user_id = s.user_id and d.memory_type = s.type
-	          and d.memory_id = s.id)
-	      union all
-	      select 'a row of trait_clues' where exists (
-	        select from oxbow.trait_clues d where d.user_id = s.user_id and d.memory_type = s.type
-	          and d.memory_id = s.id)
+	      %s
 	      union all
 	      select 'a row of memory_history in clear text' where exists (
 	        select from oxbow.memory_history d
