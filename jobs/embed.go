@@ -328,35 +328,25 @@ func (w *embedWorker) call(ctx context.Context, memories []store.Embeddable) (ve
 	for i, m := range memories {
 		texts[i] = m.Text
 	}
-	var made [][]float32
-	err := w.Provider.call(ctx, w.CallTime, func(ctx context.Context) (err error) {
-		made, err = w.Embedder.Embed(ctx, texts)
+	made, reason, err := w.ask(ctx, texts)
+	result := vectors{reason: reason}
+	for i, vector := range made {
+		if m := memories[i].MemoryRef; vector == nil {
+			result.refused = append(result.refused, m)
+		} else {
+			result.memories, result.vectors = append(result.memories, m), append(result.vectors, vector)
+		}
+	}
+	return result, err
+}
+
+// ask is Vectors unless calls of the provider are paused.
+func (w *embedWorker) ask(ctx context.Context, texts []string) (made [][]float32, reason string, err error) {
+	err = w.Provider.call(ctx, w.CallTime, func(ctx context.Context) (err error) {
+		made, reason, err = Vectors(ctx, w.Embedder, texts)
 		return err
 	})
-	var result vectors
-	refused := map[int]bool{}
-	var refusal *RefusedError
-	if errors.As(err, &refusal) {
-		result.reason = refusal.Error()
-		for _, i := range refusal.Texts {
-			refused[i] = true
-		}
-		err = nil
-	}
-	if err != nil {
-		return vectors{}, err
-	}
-	if len(made) != len(texts) {
-		return vectors{}, fmt.Errorf("%s returned %d vectors for %d texts", w.Embedder.Model(), len(made), len(texts))
-	}
-	for i, m := range memories {
-		if refused[i] {
-			result.refused = append(result.refused, m.MemoryRef)
-			continue
-		}
-		result.memories, result.vectors = append(result.memories, m.MemoryRef), append(result.vectors, made[i])
-	}
-	return result, nil
+	return made, reason, err
 }
 
 // save stores the vectors and refusals of a call.

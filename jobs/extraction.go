@@ -206,24 +206,17 @@ func (x *Extraction) vectors(ctx context.Context, candidates []reasoner.Candidat
 	if err := store.CheckModel(ctx, x.DB, x.embed.model()); err != nil {
 		return nil, err
 	}
-	texts := make([]store.Embeddable, len(candidates))
+	texts := make([]string, len(candidates))
 	for i, c := range candidates {
-		texts[i] = store.Embeddable{MemoryRef: store.MemoryRef{ID: uuid.New()},
-			Text: store.EmbeddedText(c.Speaker, c.Content)}
+		texts[i] = store.EmbeddedText(c.Speaker, c.Content)
 	}
-	made := map[uuid.UUID][]float32{}
-	for _, call := range Calls(texts, x.CallTexts, func(m store.Embeddable) int { return len(m.Text) }) {
-		part, err := x.embed.call(ctx, call)
+	var all [][]float32
+	for _, call := range Calls(texts, x.CallTexts, func(text string) int { return len(text) }) {
+		vectors, _, err := x.embed.ask(ctx, call)
 		if err != nil {
 			return nil, err
 		}
-		for i, m := range part.memories {
-			made[m.ID] = part.vectors[i]
-		}
-	}
-	all := make([][]float32, len(candidates))
-	for i, t := range texts {
-		all[i] = made[t.ID]
+		all = append(all, vectors...)
 	}
 	return all, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -36,6 +37,29 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
 func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Vectors returns a vector for each text, or nil for a text that the provider refuses, and the reason why it refuses
+// texts.
+func Vectors(ctx context.Context, e Embedder, texts []string) (vectors [][]float32, reason string, err error) {
+	vectors, err = e.Embed(ctx, texts)
+	refusal, refused := errors.AsType[*RefusedError](err)
+	if err != nil && !refused {
+		return nil, "", err
+	}
+	if len(vectors) != len(texts) {
+		return nil, "", fmt.Errorf("%s returned %d vectors for %d texts", e.Model(), len(vectors), len(texts))
+	}
+	if refused {
+		for _, i := range refusal.Texts {
+			vectors[i] = nil
+		}
+		return vectors, refusal.Error(), nil
+	}
+	if slices.ContainsFunc(vectors, func(v []float32) bool { return v == nil }) {
+		return nil, "", fmt.Errorf("%s returned no vector for a text", e.Model())
+	}
+	return vectors, "", nil
+}
 
 const (
 	minPause = 5 * time.Second

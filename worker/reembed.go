@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -204,7 +205,7 @@ func (r *reembed) walk(ctx context.Context) (found int64, err error) {
 func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next store.ReembedPlace) error {
 	calls := r.calls(todo)
 	results := make([][][]float32, len(calls))
-	refusals := make([]*jobs.RefusedError, len(calls))
+	reasons := make([]string, len(calls))
 	err := r.retry(ctx, func() error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(r.cfg.Concurrency)
@@ -213,7 +214,7 @@ func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next stor
 				continue // made in an earlier try
 			}
 			group.Go(func() (err error) {
-				results[i], refusals[i], err = r.call(ctx, call)
+				results[i], reasons[i], err = r.call(ctx, call)
 				return err
 			})
 		}
@@ -224,7 +225,7 @@ func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next stor
 	}
 	return pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
 		for i, call := range calls {
-			if err := r.save(ctx, tx, call, results[i], refusals[i]); err != nil {
+			if err := r.save(ctx, tx, call, results[i], reasons[i]); err != nil {
 				return err
 			}
 		}
@@ -236,49 +237,33 @@ func (r *reembed) calls(todo []store.Unreembedded) [][]store.Unreembedded {
 	return jobs.Calls(todo, r.cfg.callTexts(), func(m store.Unreembedded) int { return len(m.Text) })
 }
 
-func (r *reembed) call(ctx context.Context, call []store.Unreembedded) ([][]float32, *jobs.RefusedError, error) {
+func (r *reembed) call(ctx context.Context, call []store.Unreembedded) (vectors [][]float32, reason string, err error) {
 	texts := make([]string, len(call))
 	for i, m := range call {
 		texts[i] = m.Text
 	}
-	vectors, err := r.embedder.Embed(ctx, texts)
-	var refused *jobs.RefusedError
-	if errors.As(err, &refused) {
-		err = nil
-	}
-	if err == nil && len(vectors) != len(texts) {
-		err = fmt.Errorf("%s returned %d vectors for %d texts", r.model.Model, len(vectors), len(texts))
-	}
-	return vectors, refused, err
+	return jobs.Vectors(ctx, r.embedder, texts)
 }
 
 func (r *reembed) save(ctx context.Context, tx pgx.Tx, call []store.Unreembedded, vectors [][]float32,
-	refused *jobs.RefusedError) error {
-	if refused != nil {
-		no := map[int]bool{}
-		var refs []store.MemoryRef
-		for _, i := range refused.Texts {
-			no[i] = true
-			refs = append(refs, store.MemoryRef{UserID: call[i].UserID, ID: call[i].ID})
+	reason string) error {
+	var refused []store.MemoryRef
+	var made []store.Unreembedded
+	for i, m := range call {
+		if vectors[i] == nil {
+			refused = append(refused, store.MemoryRef{UserID: m.UserID, ID: m.ID})
+		} else {
+			made = append(made, m)
 		}
-		if err := store.RefuseVectors(ctx, tx, r.model.Model, refs, refused.Error()); err != nil {
+	}
+	if len(refused) > 0 {
+		if err := store.RefuseVectors(ctx, tx, r.model.Model, refused, reason); err != nil {
 			return err
 		}
-		call, vectors = without(call, no), without(vectors, no)
-		r.progress.Refused += int64(len(no))
 	}
-	r.progress.Made += int64(len(call))
-	return store.WriteReembedded(ctx, tx, call, vectors)
-}
-
-func without[T any](all []T, no map[int]bool) []T {
-	var kept []T
-	for i, item := range all {
-		if !no[i] {
-			kept = append(kept, item)
-		}
-	}
-	return kept
+	r.progress.Refused, r.progress.Made = r.progress.Refused+int64(len(refused)), r.progress.Made+int64(len(made))
+	vectors = slices.DeleteFunc(vectors, func(v []float32) bool { return v == nil })
+	return store.WriteReembedded(ctx, tx, made, vectors)
 }
 
 // retry retries after an unavailable provider, a lock timeout or an invalid answer.
