@@ -400,22 +400,26 @@ func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs],
 	return err
 }
 
-// postpone decides when a job that could not compute its vectors is retried. Failures that are not
-// caused by the memories do not count as an attempt.
-func (w *embedWorker) postpone(ctx context.Context, err error) error {
+// postpone decides when a job is retried that could not call a provider. Failures that are not caused by the job do
+// not count as an attempt.
+func (c Config) postpone(ctx context.Context, err error) error {
 	var down *UnavailableError
 	var mismatch *store.ModelMismatchError
+	var spent overspentError
 	switch {
 	case errors.Is(err, errOutOfTime):
 		return river.JobSnooze(0)
+	case errors.As(err, &spent):
+		c.Observer.Overspent()
+		c.Logger.WarnContext(ctx, "a job was postponed", "reason", spent)
+		return river.JobSnooze(spread(time.Hour))
 	case errors.As(err, &down):
 		if !errors.As(err, new(pausedError)) { // a job that did not call has nothing to report
-			w.Logger.WarnContext(ctx, "the embedding provider is not available", "error", down.Err, "pause",
-				down.RetryAfter.String())
+			c.Logger.WarnContext(ctx, "a provider is not available", "error", down.Err, "pause", down.RetryAfter.String())
 		}
 		return river.JobSnooze(spread(down.RetryAfter))
 	case errors.As(err, &mismatch):
-		w.Logger.ErrorContext(ctx, "embedding is paused", "error", mismatch)
+		c.Logger.ErrorContext(ctx, "embedding is paused", "error", mismatch)
 		return river.JobSnooze(spread(otherModelPause))
 	}
 	return err

@@ -197,17 +197,3 @@ func (w *extractWorker) failed(ctx context.Context, job *river.Job[ExtractArgs],
 		return w.succeed(ctx, tx, job)
 	})
 }
-
-// postpone decides when a job that could not reach a provider is retried. Failures that are not
-// caused by the messages do not count as an attempt.
-func (x *Extraction) postpone(ctx context.Context, err error) error {
-	var spent overspentError
-	switch {
-	case errors.As(err, &spent):
-		x.Observer.Overspent()
-		return river.JobSnooze(spread(time.Hour))
-	case err == nil, ctx.Err() != nil:
-		return err
-	}
-	return x.embed.postpone(ctx, err)
-}

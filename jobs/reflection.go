@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
@@ -323,23 +322,3 @@ func cycle(s *reflection.Snapshot, trigger store.Trigger, o Outcome) store.Cycle
 
 // stale reports whether concurrent changes require a decision to be made again.
 func stale(err error) bool { return errors.Is(err, store.ErrStale) || store.IsDeadlock(err) }
-
-// postpone decides when a job that could not reach the reasoner is retried. Provider failures do
-// not count as an attempt.
-func (r *Reflection) postpone(ctx context.Context, err error) error {
-	var down *UnavailableError
-	var spent overspentError
-	switch {
-	case errors.As(err, &spent):
-		r.Observer.Overspent()
-		r.Logger.WarnContext(ctx, "a reflection was postponed", "reason", spent)
-		return river.JobSnooze(spread(time.Hour))
-	case errors.As(err, &down):
-		if !errors.As(err, new(pausedError)) {
-			r.Logger.WarnContext(ctx, "the reasoner is not available", "error", down.Err, "pause",
-				down.RetryAfter.String())
-		}
-		return river.JobSnooze(spread(down.RetryAfter))
-	}
-	return err
-}
