@@ -125,7 +125,7 @@ func (u *user) when(m oxbow.Result) string {
 	return u.minute(m.ValidAt)
 }
 
-// until returns the day on which a memory ceased to be true or to be believed, or "" if it still is.
+// until describes when a memory ceased to be true or to be believed. It returns "" if it still is.
 func (u *user) until(m oxbow.Result) string {
 	switch {
 	case !m.InvalidAt.IsZero():
