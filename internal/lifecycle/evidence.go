@@ -1,7 +1,9 @@
 package lifecycle
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -74,24 +76,9 @@ func distinct(context string) bool {
 // − Π(1 − f) over the sessions, each with its best quality. The result is below 1 and does not
 // depend on the order.
 func (p *Policies) Reinforcement(sessions map[string]Quality) float64 {
-	var counts [4]int // multiplied in a fixed order, so that the result is reproducible to the last bit
-	for _, q := range sessions {
-		switch q {
-		case QualityA:
-			counts[0]++
-		case QualityB:
-			counts[1]++
-		case QualityC:
-			counts[2]++
-		default:
-			counts[3]++
-		}
-	}
 	doubt := 1.0
-	for i, q := range []Quality{QualityA, QualityB, QualityC, QualityD} {
-		for range counts[i] {
-			doubt *= 1 - p.Factor(q)
-		}
+	for _, q := range slices.Sorted(maps.Values(sessions)) { // so that the result is reproducible to the last bit
+		doubt *= 1 - p.Factor(q)
 	}
 	return min(1-doubt, 1-margin) // with a hundred sessions, 1 − doubt rounds to 1
 }
