@@ -32,10 +32,7 @@ type Extraction struct {
 }
 
 // Extraction returns the Extraction that the jobs use.
-func (c Config) Extraction() *Extraction {
-	c = c.withDefaults()
-	return &Extraction{c, newEmbedWorker(c)}
-}
+func (c Config) Extraction() *Extraction { return &Extraction{c, newEmbedWorker(c)} }
 
 // Step does immediately what a session's next job would do: it extracts from the next messages.
 // more is false if there were none. The error is an *UnavailableError, a *reasoner.AnswerError or

@@ -24,15 +24,3 @@ type Observer interface {
 	// Overspent reports a job that waits because its user's daily token limit is reached.
 	Overspent()
 }
-
-// unobserved is an Observer that does nothing.
-type unobserved struct{}
-
-func (unobserved) Embedded(int, int)    {}
-func (unobserved) Extracted(int, int)   {}
-func (unobserved) ExtractionFailed(int) {}
-func (unobserved) Reflected(Outcome)    {}
-func (unobserved) Overspent()           {}
-func (unobserved) Joined(context.Context, *rivertype.JobRow) ([]byte, func(error)) {
-	return nil, func(error) {}
-}

@@ -23,7 +23,7 @@ import (
 type Reflection struct{ Config }
 
 // Reflection returns the Reflection that the jobs use.
-func (c Config) Reflection() *Reflection { return &Reflection{c.withDefaults()} }
+func (c Config) Reflection() *Reflection { return &Reflection{c} }
 
 const (
 	// shownTraits is the maximum number of a user's traits that are loaded, most confident first.

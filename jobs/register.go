@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Config configures the workers. All fields are required unless stated otherwise.
+// Config configures the workers. All fields are required.
 type Config struct {
 	// DB is a connection pool.
 	DB store.DB
@@ -41,29 +41,17 @@ type Config struct {
 	DailyTokens int64
 	// Logger receives messages for operators.
 	Logger *slog.Logger
-	// Observer receives the results of jobs. Default: none.
+	// Observer receives the results of jobs.
 	Observer Observer
-	// Now is the clock used for reflection. Default: time.Now.
+	// Now is the clock used for reflection.
 	Now func() time.Time
 }
 
 // Register adds a worker for every kind of job.
 func Register(workers *river.Workers, c Config) {
-	c = c.withDefaults()
 	for _, kind := range Kinds() {
 		kind.register(workers, c)
 	}
-}
-
-func (c Config) withDefaults() Config {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Observer == nil {
-		c.Observer = unobserved{}
-	}
-	c.CallTexts = min(max(c.CallTexts, 1), embedIDs)
-	return c
 }
 
 // reasonerTimeout allows for one call to the reasoner and the work in the database.
