@@ -32,8 +32,7 @@ var _ = describe(Kind{
 // Limits of one run, and the minimum age of what it repairs.
 const (
 	sweepJobs      = 100              // embed jobs that were given up
-	sweepLost      = 2000             // new memories without a job
-	sweepWalk      = 2000             // memories checked in the walk over all memories
+	sweepLost      = 2000             // new memories without a job; memories checked in the walk over all memories
 	sweepUsers     = 500              // users with an inbox
 	sweepSessions  = 500              // sessions with waiting messages
 	sweepForgotten = 200              // memories to erase
@@ -57,8 +56,8 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		do  func(ctx context.Context) (int, error)
 	}{
 		{"enqueued the memories of discarded embed jobs", w.inTx(w.reviveGivenUp)},
-		{"enqueued new memories without a job", w.inTx(w.embedRecent)},
-		{"enqueued memories without a job", w.inTx(w.embedWalk)},
+		{"enqueued new memories without a job", w.inTx(w.embedLost(store.LostRecently))},
+		{"enqueued memories without a job", w.inTx(w.embedLost(store.LostAnywhere))},
 		{"enqueued extractions of messages without a job", w.inTx(w.extractLost)},
 		{"enqueued reflections that became due", w.inTx(w.askTriggers)},
 		{"enqueued reviews without a job", w.inTx(w.reviveReviews)},
@@ -137,26 +136,19 @@ func (w *sweepWorker) reviveGivenUp(ctx context.Context, tx pgx.Tx) (int, error)
 	return w.embed(ctx, tx, left)
 }
 
-func (w *sweepWorker) embedRecent(ctx context.Context, tx pgx.Tx) (int, error) {
-	return w.embedLost(ctx, tx, store.LostRecently, sweepLost)
-}
-
-func (w *sweepWorker) embedWalk(ctx context.Context, tx pgx.Tx) (int, error) {
-	return w.embedLost(ctx, tx, store.LostAnywhere, sweepWalk)
-}
-
-type findLost func(ctx context.Context, tx store.DB, before time.Time, limit int,
-	model string) ([]store.MemoryRef, error)
-
-func (w *sweepWorker) embedLost(ctx context.Context, tx pgx.Tx, find findLost, limit int) (int, error) {
-	if long, err := store.EmbedQueueIsLong(ctx, tx, sweepLong); err != nil || long {
-		return 0, err
+// embedLost returns a step that enqueues the memories that find returns.
+func (w *sweepWorker) embedLost(find func(ctx context.Context, tx store.DB, before time.Time, limit int,
+	model string) ([]store.MemoryRef, error)) func(context.Context, pgx.Tx) (int, error) {
+	return func(ctx context.Context, tx pgx.Tx) (int, error) {
+		if long, err := store.EmbedQueueIsLong(ctx, tx, sweepLong); err != nil || long {
+			return 0, err
+		}
+		lost, err := find(ctx, tx, time.Now().Add(-sweepAge), sweepLost, w.Embedder.Model())
+		if err != nil {
+			return 0, err
+		}
+		return w.embed(ctx, tx, lost)
 	}
-	lost, err := find(ctx, tx, time.Now().Add(-sweepAge), limit, w.Embedder.Model())
-	if err != nil {
-		return 0, err
-	}
-	return w.embed(ctx, tx, lost)
 }
 
 // embed enqueues embed jobs and returns the number of memories.
