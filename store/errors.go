@@ -76,38 +76,28 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
-// Error codes raised by sql/code.
-const (
-	codeNotFound     = "OX101"
-	codeSuperseded   = "OX102"
-	codeForgotten    = "OX103"
-	codeNotForgotten = "OX104"
-	codeNotTrait     = "OX105"
-	codeNoFile       = "OX110"
-)
-
 // known maps error codes of PostgreSQL and of sql/code to errors and their remedies.
 var known = map[string]struct {
 	err  error
 	todo string
 }{
-	codeNotFound:     {ErrNotFound, ""},
-	codeSuperseded:   {ErrSuperseded, ""},
-	codeForgotten:    {ErrForgotten, ""},
-	codeNotForgotten: {ErrNotForgotten, ""},
-	codeNotTrait:     {ErrNotTrait, ""},
-	codeNoFile:       {ErrNoFile, ""},
-	"42501":          {ErrDenied, "connect as a member of oxbow_app, of oxbow_worker or of the schema's owner"},
-	"3F000":          {ErrNotMigrated, "run oxbow migrate up"},                     // invalid_schema_name
-	"42P01":          {ErrNotMigrated, "run oxbow migrate up"},                     // undefined_table
-	"42883":          {ErrBehind, "run oxbow migrate up"},                          // undefined_function
-	"42703":          {ErrBehind, "run oxbow migrate up"},                          // undefined_column
-	"3D000":          {ErrUnreachable, "create the database, or name another one"}, // invalid_catalog_name
-	"28P01":          {ErrUnreachable, "check the password in DATABASE_URL"},
-	"28000":          {ErrUnreachable, "check the user in DATABASE_URL, and pg_hba.conf"},
-	"53300":          {ErrUnreachable, "there are too many connections: use fewer, or raise max_connections"},
-	"57P01":          {ErrUnreachable, "the connection was closed: try again"},
-	"57P03":          {ErrUnreachable, "PostgreSQL is starting or stopping: try again"},
+	"OX101": {ErrNotFound, ""},
+	"OX102": {ErrSuperseded, ""},
+	"OX103": {ErrForgotten, ""},
+	"OX104": {ErrNotForgotten, ""},
+	"OX105": {ErrNotTrait, ""},
+	"OX110": {ErrNoFile, ""},
+	"42501": {ErrDenied, "connect as a member of oxbow_app, of oxbow_worker or of the schema's owner"},
+	"3F000": {ErrNotMigrated, "run oxbow migrate up"},                     // invalid_schema_name
+	"42P01": {ErrNotMigrated, "run oxbow migrate up"},                     // undefined_table
+	"42883": {ErrBehind, "run oxbow migrate up"},                          // undefined_function
+	"42703": {ErrBehind, "run oxbow migrate up"},                          // undefined_column
+	"3D000": {ErrUnreachable, "create the database, or name another one"}, // invalid_catalog_name
+	"28P01": {ErrUnreachable, "check the password in DATABASE_URL"},
+	"28000": {ErrUnreachable, "check the user in DATABASE_URL, and pg_hba.conf"},
+	"53300": {ErrUnreachable, "there are too many connections: use fewer, or raise max_connections"},
+	"57P01": {ErrUnreachable, "the connection was closed: try again"},
+	"57P03": {ErrUnreachable, "PostgreSQL is starting or stopping: try again"},
 }
 
 // Explain maps a PostgreSQL error to a typed error that says what to do, and pgx.ErrNoRows to
