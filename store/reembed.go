@@ -49,18 +49,18 @@ func oneLocked[T any](ctx context.Context, db DB, lockTimeout time.Duration, wha
 }
 
 // ReembedPage reads the next memories after the stored place, at most limit. It returns the
-// memories without a new vector, the number of memories read (0 at the end), and the next place to
+// memories without a new vector, the number of memories read (0 at the end), and the next state to
 // store.
-func ReembedPage(ctx context.Context, db DB, model string,
-	limit int) (todo []Unreembedded, looked int, next ReembedPlace, err error) {
-	var state Reembedding
-	if err := ReadSetting(ctx, db, ReembedKey, &state); err != nil {
+func ReembedPage(ctx context.Context, db DB, model EmbeddingModel,
+	limit int) (todo []Unreembedded, looked int, next Reembedding, err error) {
+	if err := ReadSetting(ctx, db, ReembedKey, &next); err != nil {
 		return nil, 0, next, err
 	}
-	from := walkKey{}
-	if state.Cursor != nil {
-		from = *state.Cursor
+	var from walkKey
+	if next.Cursor != nil {
+		from = *next.Cursor
 	}
+	next.EmbeddingModel = model
 	type row struct {
 		Looked           int
 		LastUserID       string
@@ -72,27 +72,14 @@ func ReembedPage(ctx context.Context, db DB, model string,
 		Content, Speaker string
 	}
 	rows, err := list[row](ctx, db, "look for memories without a new vector",
-		`select * from oxbow.reembed_page($1, $2, $3, $4, $5)`, model, from.UserID, from.Type, from.ID, limit)
+		`select * from oxbow.reembed_page($1, $2, $3, $4, $5)`, model.Model, from.UserID, from.Type, from.ID, limit)
 	for _, r := range rows {
-		looked, next.key = r.Looked, walkKey{r.LastUserID, r.LastMemoryType, r.LastID}
+		looked, next.Cursor = r.Looked, &walkKey{r.LastUserID, r.LastMemoryType, r.LastID}
 		if r.ID != uuid.Nil {
 			todo = append(todo, Unreembedded{r.UserID, r.MemoryType, r.ID, EmbeddedText(r.Speaker, r.Content)})
 		}
 	}
 	return todo, looked, next, err
-}
-
-// ReembedPlace is the position of a reembed.
-type ReembedPlace struct{ key walkKey }
-
-// WriteDown stores the place, so that an interrupted reembed resumes there. The zero place is the
-// beginning.
-func (p ReembedPlace) WriteDown(ctx context.Context, tx DB, model EmbeddingModel) error {
-	state := Reembedding{EmbeddingModel: model}
-	if p.key != (walkKey{}) {
-		state.Cursor = &p.key
-	}
-	return WriteSetting(ctx, tx, ReembedKey, state)
 }
 
 // WriteReembedded stores the new vectors of memories that still exist.

@@ -180,12 +180,13 @@ func (r *reembed) walk(ctx context.Context) (found int64, err error) {
 	}
 	r.progress.Looked = 0
 	if r.progress.Round > 1 {
-		if err := (store.ReembedPlace{}).WriteDown(ctx, r.pool, r.model); err != nil {
+		beginning := store.Reembedding{EmbeddingModel: r.model}
+		if err := store.WriteSetting(ctx, r.pool, store.ReembedKey, beginning); err != nil {
 			return 0, err
 		}
 	}
 	for {
-		todo, looked, next, err := store.ReembedPage(ctx, r.pool, r.model.Model, r.cfg.reembedPage)
+		todo, looked, next, err := store.ReembedPage(ctx, r.pool, r.model, r.cfg.reembedPage)
 		if err != nil {
 			return found, err
 		}
@@ -202,7 +203,7 @@ func (r *reembed) walk(ctx context.Context) (found int64, err error) {
 }
 
 // page makes the vectors of a page with several concurrent calls, and stores them together with the position.
-func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next store.ReembedPlace) error {
+func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next store.Reembedding) error {
 	calls := r.calls(todo)
 	results := make([][][]float32, len(calls))
 	reasons := make([]string, len(calls))
@@ -229,7 +230,7 @@ func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next stor
 				return err
 			}
 		}
-		return next.WriteDown(ctx, tx, r.model)
+		return store.WriteSetting(ctx, tx, store.ReembedKey, next)
 	})
 }
 
