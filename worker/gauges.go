@@ -28,8 +28,12 @@ type collector struct {
 	err  error
 }
 
+var gaugeDescs []*prometheus.Desc // every result of gauge
+
 func gauge(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, labels, nil)
+	d := prometheus.NewDesc(name, help, labels, nil)
+	gaugeDescs = append(gaugeDescs, d)
+	return d
 }
 
 var (
@@ -68,10 +72,6 @@ var (
 	descAcquireTime   = gauge("oxbow_pool_acquire_seconds_total", "Time spent acquiring connections.")
 	descAcquiresEmpty = gauge("oxbow_pool_empty_acquires_total", "Acquisitions that had to wait for a connection.")
 )
-
-var gaugeDescs = []*prometheus.Desc{descDatabaseUp, descQueue, descQueueDue, descEmbedBacklog, descInbox, descInboxAge,
-	descMessages, descFailing, descRows, descDead, descLed, descProblems, descPeriod, descSucceeded, descTransaction,
-	descProviderUp, descProviderFailing, descConnections, descPoolMax, descAcquires, descAcquireTime, descAcquiresEmpty}
 
 // Describe implements prometheus.Collector.
 func (g *collector) Describe(into chan<- *prometheus.Desc) {
