@@ -39,10 +39,6 @@ var _ = describe(Kind{
 	Timeout:  reasonerTimeout,
 }, func(c Config) worker[ContradictionReviewArgs] { return &contradictionReviewWorker{c.Reflection()} })
 
-func reviewAfter(a ReflectArgs) ContradictionReviewArgs {
-	return ContradictionReviewArgs(a)
-}
-
 // reviewedEvidence is the maximum number of memories per direction shown to a review, latest
 // first.
 const reviewedEvidence = 30
@@ -67,7 +63,7 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 		}
 	}
 	if d == nil {
-		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.leave(ctx, tx, job) })
+		return completing(ctx, w.DB, job, func(tx pgx.Tx) error { return w.resume(ctx, tx, job.Args) })
 	}
 	outcome, err := w.write(ctx, w.DB, d, during{
 		locked: func(ctx context.Context, tx pgx.Tx) error { return complete(ctx, tx, job) },
@@ -83,20 +79,16 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 	return err
 }
 
-// leave completes the job when nothing is left to review, and resumes the reflection.
-func (w *contradictionReviewWorker) leave(ctx context.Context, tx pgx.Tx,
-	job *river.Job[ContradictionReviewArgs]) error {
-	if err := complete(ctx, tx, job); err != nil {
-		return err
-	}
-	more, err := store.InboxHasMore(ctx, tx, job.Args.UserID)
+// resume enqueues the reflection that waits for the reviews, when nothing is left to review.
+func (w *contradictionReviewWorker) resume(ctx context.Context, tx pgx.Tx, args ContradictionReviewArgs) error {
+	more, err := store.InboxHasMore(ctx, tx, args.UserID)
 	if err != nil || !more {
 		return err
 	}
-	if job.Args.TriggerType == "" { // sweep enqueued the review, so no reflection waits for it
-		return enqueue(ctx, tx, CheckTriggerArgs{UserID: job.Args.UserID})
+	if args.TriggerType == "" { // sweep enqueued the review, so no reflection waits for it
+		return enqueue(ctx, tx, CheckTriggerArgs{UserID: args.UserID})
 	}
-	return follow(ctx, tx, ReflectArgs(job.Args))
+	return follow(ctx, tx, ReflectArgs(args))
 }
 
 // nextReview decides on the trait that has waited longest for a review. It returns nil if none

@@ -41,10 +41,7 @@ func (w *expireTrendWorker) Work(ctx context.Context, job *river.Job[ExpireTrend
 	if wait := end.Sub(w.Now()); wait > 0 {
 		return river.JobSnooze(wait)
 	}
-	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
-		if err := complete(ctx, tx, job); err != nil {
-			return err
-		}
+	return completing(ctx, w.DB, job, func(tx pgx.Tx) error {
 		_, err := store.SettleUser(ctx, tx, job.Args.UserID, w.Now(), uuid.Nil)
 		return err
 	})

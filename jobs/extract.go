@@ -73,20 +73,10 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[ExtractArgs]
 		return err
 	}
 	if person.OptedOut {
-		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
-			if err := complete(ctx, tx, job); err != nil {
-				return err
-			}
-			return store.PassOverMessages(ctx, tx, session)
-		})
+		return completing(ctx, w.DB, job, func(tx pgx.Tx) error { return store.PassOverMessages(ctx, tx, session) })
 	}
 	if !session.Due && !job.Args.Retry {
-		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
-			if err := complete(ctx, tx, job); err != nil {
-				return err
-			}
-			return w.succeed(ctx, tx, job)
-		})
+		return completing(ctx, w.DB, job, func(tx pgx.Tx) error { return w.succeed(ctx, tx, job) })
 	}
 	e, err := w.decide(ctx, session, person, job.Args.Retry, job.ID)
 	if useless, ok := errors.AsType[*reasoner.AnswerError](err); ok {

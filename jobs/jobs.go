@@ -19,6 +19,8 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // The queues. Each has its own workers, so that a long reflection never delays an embedding.
@@ -66,6 +68,17 @@ func enqueueAt(ctx context.Context, tx pgx.Tx, args river.JobArgs, at time.Time)
 func complete[T river.JobArgs](ctx context.Context, tx pgx.Tx, job *river.Job[T]) error {
 	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 	return err
+}
+
+// completing completes a job and calls then, in one transaction.
+func completing[T river.JobArgs](ctx context.Context, db store.DB, job *river.Job[T],
+	then func(tx pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if err := complete(ctx, tx, job); err != nil {
+			return err
+		}
+		return then(tx)
+	})
 }
 
 // maxOvertaken is how many times a job is snoozed because of concurrent changes before that counts

@@ -105,20 +105,22 @@ func givesWay(ctx context.Context, db store.DB, job *rivertype.JobRow) (bool, er
 func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs], s *reflection.Snapshot,
 	limit int) error {
 	if s.Person.OptedOut {
-		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finishEmpty(ctx, tx, job) })
+		return w.finishEmpty(ctx, job)
 	}
-	// Contradicted traits are reviewed before more conclusions are drawn.
+	// Contradicted traits are reviewed before more conclusions are drawn. The review enqueues a reflection afterwards.
 	if due, err := store.TraitsToReview(ctx, w.DB, job.Args.UserID); err != nil {
 		return err
 	} else if len(due) > 0 {
-		return w.yield(ctx, job)
+		return completing(ctx, w.DB, job, func(tx pgx.Tx) error {
+			return follow(ctx, tx, ContradictionReviewArgs(job.Args))
+		})
 	}
 	d, err := w.nextBatch(ctx, w.DB, s, limit, job.ID)
 	if err != nil {
 		return err
 	}
 	if d == nil {
-		return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error { return w.finishEmpty(ctx, tx, job) })
+		return w.finishEmpty(ctx, job)
 	}
 	d.trigger = job.Args.trigger()
 	failpoint.Reach(failpoint.ReflectAsked)
@@ -142,21 +144,10 @@ func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs]
 	return err
 }
 
-// yield completes the job and enqueues a contradiction review, which enqueues a reflection
-// afterwards.
-func (w *reflectWorker) yield(ctx context.Context, job *river.Job[ReflectArgs]) error {
-	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
-		if err := complete(ctx, tx, job); err != nil {
-			return err
-		}
-		return follow(ctx, tx, reviewAfter(job.Args))
-	})
-}
-
 // succeed enqueues the follow-up: a contradiction review, or a reflection on the next batch.
 func (w *reflectWorker) succeed(ctx context.Context, tx pgx.Tx, args ReflectArgs, review bool) error {
 	if review {
-		return follow(ctx, tx, reviewAfter(args))
+		return follow(ctx, tx, ContradictionReviewArgs(args))
 	}
 	more, err := store.InboxHasMore(ctx, tx, args.UserID)
 	if err != nil || !more {
@@ -176,16 +167,15 @@ func follow(ctx context.Context, tx pgx.Tx, args river.JobArgs) error {
 
 // finishEmpty completes a reflection on an empty inbox. It empties the inbox of a user who opted
 // out.
-func (w *reflectWorker) finishEmpty(ctx context.Context, tx pgx.Tx, job *river.Job[ReflectArgs]) error {
-	if err := complete(ctx, tx, job); err != nil {
-		return err
-	}
-	if out, err := store.OptedOut(ctx, tx, job.Args.UserID); err != nil {
-		return err
-	} else if out {
-		return store.EmptyInbox(ctx, tx, job.Args.UserID)
-	}
-	return w.succeed(ctx, tx, job.Args, false)
+func (w *reflectWorker) finishEmpty(ctx context.Context, job *river.Job[ReflectArgs]) error {
+	return completing(ctx, w.DB, job, func(tx pgx.Tx) error {
+		if out, err := store.OptedOut(ctx, tx, job.Args.UserID); err != nil {
+			return err
+		} else if out {
+			return store.EmptyInbox(ctx, tx, job.Args.UserID)
+		}
+		return w.succeed(ctx, tx, job.Args, false)
+	})
 }
 
 // passOver removes the memories with unusable answers from the inbox and records the failed cycle.
@@ -193,10 +183,7 @@ func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs
 	why error) error {
 	w.Logger.ErrorContext(ctx, "the reasoner gave too many invalid answers; skipping the memories",
 		"memories", len(s.Batch), "error", why)
-	return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
-		if err := complete(ctx, tx, job); err != nil {
-			return err
-		}
+	return completing(ctx, w.DB, job, func(tx pgx.Tx) error {
 		removed, err := store.RemoveFromInbox(ctx, tx, s.User, s.Batch)
 		if err != nil {
 			return err
