@@ -135,8 +135,7 @@ func modelMismatch(err error, given EmbeddingModel) error {
 // IsDataError reports whether PostgreSQL rejected a value itself, so that retrying with it is
 // useless. It matches SQLSTATE classes 22 (data exception) and 54 (program limit exceeded).
 func IsDataError(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "54"))
+	return strings.HasPrefix(code(err), "22") || strings.HasPrefix(code(err), "54")
 }
 
 // RefuseVectors records that the model's provider refuses the texts of the memories, so that they

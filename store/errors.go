@@ -138,6 +138,14 @@ func Explain(err error) error {
 	return &explained{text: text, is: k.err, cause: err}
 }
 
+// code returns the SQLSTATE of an error of PostgreSQL, or "" for any other error.
+func code(err error) string {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code
+	}
+	return ""
+}
+
 func explainConnection(err error) error {
 	var connect *pgconn.ConnectError
 	var network net.Error

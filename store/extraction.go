@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -269,7 +267,7 @@ func policyOf(c reasoner.Category) string {
 // staleTarget wraps error OX105 of oxbow.write_extraction, which reports a target that has ended,
 // in ErrStale.
 func staleTarget(err error) error {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "OX105" {
+	if code(err) == "OX105" {
 		return fmt.Errorf("%w: %w", ErrStale, err)
 	}
 	return stale(err)

@@ -2,12 +2,10 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // derived lists the tables that an export omits. The worker rebuilds them from the memories, they
@@ -42,12 +40,17 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 	if err != nil {
 		return err
 	}
-	unknown, err := unknownMember(ctx, tx, table, columns)
+	unknown, err := Collect[struct { // the import would lose members that are not columns
+		Line int
+		Key  string
+	}](ctx, tx, `
+		select i.n as line, key from oxbow_import i, jsonb_object_keys(i.record) key
+		where i.record_table = $1 and key <> all ($2) order by i.n limit 1`, table, columns)
 	if err != nil {
 		return err
 	}
-	if unknown != nil {
-		return unknown
+	if len(unknown) > 0 {
+		return &InvalidError{Index: -1, Line: unknown[0].Line, Field: unknown[0].Key, Rule: "is not a column of " + table}
 	}
 	values := make([]string, len(columns))
 	for i, c := range columns {
@@ -60,7 +63,7 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 		 select %s from oxbow_import i, jsonb_populate_record(null::%s, i.record) r
 		 where i.record_table = $1 order by i.n on conflict do nothing`,
 		into, strings.Join(columns, ", "), strings.Join(values, ", "), into), table)
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "23503" { // foreign_key_violation
+	if code(err) == "23503" { // foreign_key_violation
 		return fmt.Errorf("import the lines of type %s: they refer to a memory that is neither in the file nor in the "+
 			"database: %w",
 			table, err)
@@ -69,19 +72,4 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 		return fmt.Errorf("import the lines of type %s: %w", table, Explain(err))
 	}
 	return nil
-}
-
-// unknownMember returns an error for the first record with a member that is not a column, because
-// the import would lose it.
-func unknownMember(ctx context.Context, tx pgx.Tx, table string, columns []string) (error, error) {
-	found, err := Collect[struct {
-		Line int
-		Key  string
-	}](ctx, tx, `
-		select i.n as line, key from oxbow_import i, jsonb_object_keys(i.record) key
-		where i.record_table = $1 and key <> all ($2) order by i.n limit 1`, table, columns)
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	return &InvalidError{Index: -1, Line: found[0].Line, Field: found[0].Key, Rule: "is not a column of " + table}, nil
 }

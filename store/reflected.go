@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/traits"
@@ -105,19 +104,17 @@ func writeTraits(ctx context.Context, db DB, c *traits.Changes) error {
 			evidence[len(evidence)-len(t.Evidence)+j].ObservedAt = t.Evidence[j].ObservedAt.UTC()
 		}
 	}
-	steps := []struct {
-		what string
-		rows any
-		n    int
-		sql  string
-		all  bool // every row must be written
+	for _, s := range []struct {
+		what, sql string
+		rows      any
+		n         int64
+		args      []any // after the user and the rows
 	}{
-		{"traits", fresh, len(fresh), insertTraits, true},
-		{"traits", old, len(old), updateTraits, true},
-		{"evidence", evidence, len(evidence), insertEvidence, true},
-		{"events", events, len(events), insertEvents, true},
-	}
-	for _, s := range steps {
+		{"traits", insertTraits, fresh, int64(len(fresh)), nil},
+		{"traits", updateTraits, old, int64(len(old)), nil},
+		{"evidence", insertEvidence, evidence, int64(len(evidence)), []any{c.Timezone, c.Cycle}},
+		{"events", insertEvents, events, int64(len(events)), []any{c.Cycle}},
+	} {
 		if s.n == 0 {
 			continue
 		}
@@ -125,15 +122,8 @@ func writeTraits(ctx context.Context, db DB, c *traits.Changes) error {
 		if err != nil {
 			return fmt.Errorf("write %s: %w", s.what, err)
 		}
-		args := []any{c.UserID, string(rows)}
-		switch s.sql {
-		case insertEvidence:
-			args = append(args, c.Timezone, c.Cycle)
-		case insertEvents:
-			args = append(args, c.Cycle)
-		}
-		n, err := Exec(ctx, db, s.sql, args...)
-		if err == nil && n != int64(s.n) {
+		n, err := Exec(ctx, db, s.sql, append([]any{c.UserID, string(rows)}, s.args...)...)
+		if err == nil && n != s.n {
 			err = ErrStale
 		}
 		if err != nil {
@@ -173,8 +163,7 @@ func LockChanges(ctx context.Context, db DB, c traits.Changes) error {
 
 // stale wraps err in ErrStale if another transaction erased or counted the evidence.
 func stale(err error) error {
-	// foreign_key_violation, unique_violation
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && (pg.Code == "23503" || pg.Code == "23505") {
+	if c := code(err); c == "23503" || c == "23505" { // foreign_key_violation, unique_violation
 		return fmt.Errorf("%w: %w", ErrStale, err)
 	}
 	return err
@@ -335,8 +324,7 @@ func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uui
 
 // IsDeadlock reports whether PostgreSQL aborted the transaction because of a deadlock.
 func IsDeadlock(err error) bool {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pg.Code == "40P01"
+	return code(err) == "40P01"
 }
 
 // pointer returns a pointer to v, or nil for the zero value.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // MemoryRef identifies a memory.
@@ -111,8 +110,7 @@ func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model
 
 // IsTimeout reports whether err is PostgreSQL's query_canceled.
 func IsTimeout(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == "57014"
+	return code(err) == "57014"
 }
 
 // walkKey is a position in the order of all memories.
@@ -174,7 +172,7 @@ func LostAnywhere(ctx context.Context, tx DB, before time.Time, limit int, model
 // DueTriggers checks the next users with a nonempty inbox, at most limit, and returns those for
 // whom reflection is due. The next call continues there and starts over at the end.
 func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTrigger, error) {
-	users, err := nextUsers(ctx, tx, sweepInboxKey, limit, func(t UserTrigger) string { return t.UserID },
+	users, err := nextPage(ctx, tx, sweepInboxKey, limit, func(t UserTrigger) string { return t.UserID },
 		func(after string) ([]UserTrigger, error) { return InboxTriggers(ctx, tx, after, limit, now) })
 	return slices.DeleteFunc(users, func(t UserTrigger) bool { return !t.Due() }), err
 }
@@ -182,7 +180,7 @@ func DueTriggers(ctx context.Context, tx DB, limit int, now time.Time) ([]UserTr
 // DueReviews returns the next users with a trait due for review, at most limit. The next call
 // continues there and starts over at the end.
 func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
-	return nextUsers(ctx, tx, sweepReviewKey, limit, func(user string) string { return user },
+	return nextPage(ctx, tx, sweepReviewKey, limit, func(user string) string { return user },
 		func(after string) ([]string, error) {
 			return list[string](ctx, tx, "look for traits to review", `
 				select distinct m.user_id from oxbow.memories_trait m
@@ -194,17 +192,17 @@ func DueReviews(ctx context.Context, tx DB, limit int) ([]string, error) {
 		})
 }
 
-// nextUsers finds the next users, at most limit, after the one that the setting stores. It stores
-// the last of them, or "" if they are fewer than limit.
-func nextUsers[T any](ctx context.Context, tx DB, setting string, limit int, user func(T) string,
-	find func(after string) ([]T, error)) ([]T, error) {
-	var after, next string
+// nextPage finds the next rows, at most limit, after the one whose key the setting stores. It stores the key of the
+// last of them, or the zero key if they are fewer than limit.
+func nextPage[K comparable, T any](ctx context.Context, tx DB, setting string, limit int, key func(T) K,
+	find func(after K) ([]T, error)) ([]T, error) {
+	var after, next K
 	if err := ReadSetting(ctx, tx, setting, &after); err != nil {
 		return nil, err
 	}
 	found, err := find(after)
 	if len(found) == limit {
-		next = user(found[limit-1])
+		next = key(found[limit-1])
 	}
 	if err != nil || next == after {
 		return found, err
