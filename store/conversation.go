@@ -138,14 +138,14 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 		UserID    string         `json:"user_id"`
 		SessionID string         `json:"session_id"`
 		Role      string         `json:"role"`
-		Speaker   *string        `json:"speaker"`
+		Speaker   string         `json:"speaker,omitzero"`
 		Content   string         `json:"content"`
-		At        *time.Time     `json:"at"`
+		At        time.Time      `json:"at,omitzero"`
 		Metadata  map[string]any `json:"metadata"`
 		Nth       int            `json:"nth"`
 		Level     int            `json:"sensitivity"`
-		Sealed    *string        `json:"sealed"`
-		SealedKey *string        `json:"sealed_key"`
+		Sealed    string         `json:"sealed,omitzero"` // in PostgreSQL's text format of bytea
+		SealedKey string         `json:"sealed_key,omitzero"`
 	}
 	rows, ids := make([]row, len(messages)), make([]uuid.UUID, len(messages))
 	for i, m := range messages {
@@ -153,8 +153,8 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 		if m.ID == uuid.Nil {
 			ids[i] = uuid.New()
 		}
-		rows[i] = row{ids[i], m.UserID, m.SessionID, cmp.Or(m.Role, "user"), pointer(m.Speaker), m.Content,
-			pointer(m.At.UTC()), m.Metadata, i, m.Sensitivity, nil, nil}
+		rows[i] = row{ids[i], m.UserID, m.SessionID, cmp.Or(m.Role, "user"), m.Speaker, m.Content, m.At.UTC(),
+			m.Metadata, i, m.Sensitivity, "", ""}
 		err := m.check()
 		if err == nil && m.Sensitivity == Secret {
 			rows[i].Content, rows[i].Sealed, rows[i].SealedKey, err = seal(sealer, m.Content,
@@ -246,56 +246,46 @@ type sessionKey struct {
 // continues after the last conversation checked, and starts over at the end, so that conversations
 // that wait for a job do not block the others.
 func LostMessages(ctx context.Context, tx DB, before time.Time, limit int) ([]LostSession, error) {
-	var from sessionKey
-	if err := ReadSetting(ctx, tx, sweepMessagesKey, &from); err != nil {
-		return nil, err
-	}
 	type session struct {
 		LostSession
 		Lost bool
 	}
 	// Skip from one conversation to the next, however many messages wait in each.
-	seen, err := list[session](ctx, tx, "look for lost messages", `
-		with recursive page as (
-		  (select m.user_id, m.session_id, 1 as n from oxbow.messages m
-		    where m.extracted_at is null and (m.user_id, m.session_id) > ($1, $2)
-		    order by m.user_id, m.session_id limit 1)
-		  union all
-		  select s.user_id, s.session_id, p.n + 1
-		    from page p cross join lateral (
-		         select m.user_id, m.session_id from oxbow.messages m
-		          where m.extracted_at is null and (m.user_id, m.session_id) > (p.user_id, p.session_id)
-		            order by m.user_id, m.session_id limit 1) s
-		   where p.n < $4
-		)
-		select p.user_id, p.session_id, failed,
-		       exists (select from oxbow.messages m
-		                where m.user_id = p.user_id and m.session_id = p.session_id and m.extracted_at is null
-		                  and m.created_at < $3
-		                  and (m.extract_failures > 0) = failed)
-		       and not exists (select from oxbow.river_job j
-		                        where j.kind = 'extract'
-		                          and j.state in ('available', 'scheduled', 'retryable', 'running', 'pending')
-		                          and (j.args ? 'retry') = failed
-		                          and j.args ->> 'user_id' = p.user_id
-		                          and j.args ->> 'session_id' = p.session_id) as lost
-		  from page p cross join (values (false), (true)) f(failed) order by p.n, failed`,
-		from.UserID, from.SessionID, before, limit)
-	if err != nil {
-		return nil, err
+	find := func(from sessionKey) ([]session, error) {
+		return list[session](ctx, tx, "look for lost messages", `
+			with recursive page as (
+			  (select m.user_id, m.session_id, 1 as n from oxbow.messages m
+			    where m.extracted_at is null and (m.user_id, m.session_id) > ($1, $2)
+			    order by m.user_id, m.session_id limit 1)
+			  union all
+			  select s.user_id, s.session_id, p.n + 1
+			    from page p cross join lateral (
+			         select m.user_id, m.session_id from oxbow.messages m
+			          where m.extracted_at is null and (m.user_id, m.session_id) > (p.user_id, p.session_id)
+			            order by m.user_id, m.session_id limit 1) s
+			   where p.n < $4
+			)
+			select p.user_id, p.session_id, failed,
+			       exists (select from oxbow.messages m
+			                where m.user_id = p.user_id and m.session_id = p.session_id and m.extracted_at is null
+			                  and m.created_at < $3
+			                  and (m.extract_failures > 0) = failed)
+			       and not exists (select from oxbow.river_job j
+			                        where j.kind = 'extract'
+			                          and j.state in ('available', 'scheduled', 'retryable', 'running', 'pending')
+			                          and (j.args ? 'retry') = failed
+			                          and j.args ->> 'user_id' = p.user_id
+			                          and j.args ->> 'session_id' = p.session_id) as lost
+			  from page p cross join (values (false), (true)) f(failed) order by p.n, failed`,
+			from.UserID, from.SessionID, before, limit)
 	}
+	seen, err := nextPage(ctx, tx, sweepMessagesKey, 2*limit, // two rows per conversation
+		func(s session) sessionKey { return sessionKey{s.UserID, s.SessionID} }, find)
 	var found []LostSession
 	for _, s := range seen {
 		if s.Lost {
 			found = append(found, s.LostSession)
 		}
 	}
-	next := sessionKey{}
-	if len(seen) == 2*limit { // two rows per conversation
-		next = sessionKey{seen[len(seen)-1].UserID, seen[len(seen)-1].SessionID}
-	}
-	if next == from {
-		return found, nil
-	}
-	return found, WriteSetting(ctx, tx, sweepMessagesKey, next)
+	return found, err
 }

@@ -93,7 +93,8 @@ func (b *Batch) encode(i int) ([]byte, error) {
 	r := row{m.UserID, m.Type, m.ID, m.Content, m.ValidAt.UTC(), m.InvalidAt.UTC(), m.SessionID, m.Seq,
 		m.Speaker, m.AgentID, m.ExternalID, m.Source, m.Category, m.Importance, metadata, i, m.Sensitivity, "", ""}
 	if m.Sensitivity == Secret {
-		if err := sealRow(&r, b.sealer); err != nil {
+		r.Content, r.Sealed, r.SealedKey, err = seal(b.sealer, r.Content, sealedPlace(r.UserID, r.Type, r.ID))
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -35,27 +35,18 @@ func sealedPlace(userID string, memoryType MemoryType, id uuid.UUID) string {
 // messagePlace never equals the place of a memory, because "message" is not a memory type.
 func messagePlace(userID string, id uuid.UUID) string { return sealedPlace(userID, "message", id) }
 
-// sealRow seals the text of a secret memory.
-func sealRow(r *row, sealer Sealer) error {
-	content, sealed, key, err := seal(sealer, r.Content, sealedPlace(r.UserID, r.Type, r.ID))
-	if err == nil {
-		r.Content, r.Sealed, r.SealedKey = content, *sealed, *key
-	}
-	return err
-}
-
 // seal returns the columns of a secret text: the replacement text, the sealed text in PostgreSQL's
 // format of bytea, and the id of the key.
-func seal(sealer Sealer, text, place string) (content string, sealed, key *string, err error) {
+func seal(sealer Sealer, text, place string) (content, sealed, key string, err error) {
 	if sealer == nil {
-		return "", nil, nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
+		return "", "", "", &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
 			Rule: "must be below 3 without keys to seal the text with (WithSealer, OXBOW_KEYSET)"}
 	}
 	bytes, err := sealer.Seal(text, place)
 	if err != nil {
-		return "", nil, nil, fmt.Errorf("seal a text: %w", err)
+		return "", "", "", fmt.Errorf("seal a text: %w", err)
 	}
-	return sealedContent, new(fmt.Sprintf(`\x%x`, bytes)), new(sealer.ID()), nil
+	return sealedContent, fmt.Sprintf(`\x%x`, bytes), sealer.ID(), nil
 }
 
 // Open replaces the content of a secret memory with its text. On failure it returns ErrSealed and
