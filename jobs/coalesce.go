@@ -122,17 +122,14 @@ func (c *coalescer[T]) gather(ctx context.Context, own *member[T], weight int) [
 	if weight >= c.room || !coalesces(own.row) {
 		return nil
 	}
-	rows, err := store.TakeJobs(ctx, c.DB, store.Taking{
-		Kind: own.row.Kind, Queue: own.row.Queue, Weight: c.weight, Room: c.room - weight,
-		By: river.ClientFromContext[pgx.Tx](ctx).ID(), Alone: aloneKey})
+	rows, err := c.take(ctx, own.row, c.room-weight)
 	if err != nil {
 		c.Logger.WarnContext(ctx, "cannot take waiting jobs; the job runs alone", "kind", own.row.Kind, "error", err)
 		return nil
 	}
 	var others []*member[T]
 	var invalid []int64
-	for i := range rows {
-		row := &rows[i]
+	for _, row := range rows {
 		var args T
 		if err := json.Unmarshal(row.EncodedArgs, &args); err != nil || args.valid() != nil {
 			invalid = append(invalid, row.ID) // reports its error when it runs alone
@@ -175,6 +172,21 @@ func coalesces(job *rivertype.JobRow) bool {
 	}
 	_, alone := metadata[aloneKey]
 	return job.Attempt == 1 && !alone
+}
+
+// take takes waiting jobs of the same kind and queue.
+func (c *coalescer[T]) take(ctx context.Context, own *rivertype.JobRow, room int) ([]*rivertype.JobRow, error) {
+	taken, err := store.TakeJobs(ctx, c.DB, store.Taking{
+		Kind: own.Kind, Queue: own.Queue, Weight: c.weight, Room: room, By: river.ClientFromContext[pgx.Tx](ctx).ID(),
+		Alone: aloneKey})
+	rows := make([]*rivertype.JobRow, len(taken))
+	for i, t := range taken {
+		rows[i] = &rivertype.JobRow{ID: t.ID, Kind: own.Kind, Queue: own.Queue, State: rivertype.JobStateRunning,
+			EncodedArgs: t.Args,
+			Metadata:    t.Metadata, Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, CreatedAt: t.CreatedAt,
+			ScheduledAt: t.ScheduledAt}
+	}
+	return rows, err
 }
 
 // completeAll completes running jobs in tx and returns the ids of those that it completed. The

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/riverqueue/river/rivertype"
 )
 
 // Taking describes the jobs that a worker takes in addition to the one it got from River.
@@ -18,10 +16,21 @@ type Taking struct {
 	Alone       string // a metadata key; jobs that have it are not taken
 }
 
+// TakenJob is a job that TakeJobs marked as running.
+type TakenJob struct {
+	ID          int64
+	Args        []byte
+	Metadata    []byte
+	Attempt     int
+	MaxAttempts int
+	CreatedAt   time.Time
+	ScheduledAt time.Time
+}
+
 // TakeJobs marks waiting jobs without a previous attempt as running, in the order River would take
 // them, and returns them.
-func TakeJobs(ctx context.Context, db DB, t Taking) ([]rivertype.JobRow, error) {
-	return list[rivertype.JobRow](ctx, db, "take waiting "+t.Kind+" jobs", `
+func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
+	return list[TakenJob](ctx, db, "take waiting "+t.Kind+" jobs", `
 		with waiting as (
 		  select id, priority, scheduled_at, `+t.Weight+` as weight
 		    from oxbow.river_job
@@ -37,8 +46,7 @@ func TakeJobs(ctx context.Context, db DB, t Taking) ([]rivertype.JobRow, error) 
 		   set state = 'running', attempt = j.attempt + 1, attempted_at = now(), -- River keeps 100 of attempted_by
 		       attempted_by = array_append(j.attempted_by[greatest(cardinality(j.attempted_by) - 98, 1):], $4)
 		  from fitting f where j.id = f.id
-		returning j.id, j.kind, j.queue, j.state::text, j.args as encoded_args, j.metadata, j.attempt, j.max_attempts,
-		          j.created_at, j.scheduled_at`,
+		returning j.id, j.args, j.metadata, j.attempt, j.max_attempts, j.created_at, j.scheduled_at`,
 		t.Queue, t.Kind, t.Room, t.By, t.Alone)
 }
 
