@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -166,8 +165,11 @@ func NoteOldEntities(ctx context.Context, tx DB, limit int) (noted int, err erro
 		Noted int
 		Next  *string
 	}](ctx, tx, what, `select noted, next from oxbow.note_old_entities($1, $2)`, *after, limit)
-	if err != nil || r.Next != nil {
-		return r.Noted, cmp.Or(err, WriteSetting(ctx, tx, sweepEntitiesKey, r.Next))
+	if err != nil {
+		return 0, err
+	}
+	if r.Next != nil {
+		return r.Noted, WriteSetting(ctx, tx, sweepEntitiesKey, r.Next)
 	}
 	_, err = run(ctx, tx, what, `delete from oxbow.settings where key = $1`, sweepEntitiesKey)
 	return r.Noted, err
