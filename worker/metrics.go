@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
@@ -28,8 +29,7 @@ const (
 // metrics are the metrics of this process. No label identifies a user or the content of a memory. The
 // collector adds the gauges of the database.
 type metrics struct {
-	registry   *prometheus.Registry
-	collectors []prometheus.Collector // all that are registered
+	registry *prometheus.Registry
 
 	jobs         *prometheus.CounterVec
 	jobDuration  *prometheus.HistogramVec
@@ -56,29 +56,23 @@ var (
 
 func newMetrics() *metrics {
 	m := &metrics{registry: prometheus.NewRegistry()}
+	register := promauto.With(m.registry)
 	counter := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-		m.add(c)
-		return c
+		return register.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-		m.add(c)
-		return c
+		return register.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	histograms := func(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
-		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)
-		m.add(h)
-		return h
+		return register.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)
 	}
 	m.jobs = counters("oxbow_jobs_total", "Jobs that this worker ran.", "kind", "outcome")
 	m.jobDuration = histograms("oxbow_job_duration_seconds", "Run time of a job.", fromMilliseconds, "kind")
 	m.jobWait = histograms("oxbow_job_wait_seconds", "Time from when a job was due until a worker took it.",
 		waitingTimes, "kind")
-	m.embedLag = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "oxbow_embed_lag_seconds",
+	m.embedLag = register.NewHistogram(prometheus.HistogramOpts{Name: "oxbow_embed_lag_seconds",
 		Buckets: waitingTimes,
 		Help:    "Time from the start of the transaction that stored the memories until they were recallable, one observation per job."})
-	m.add(m.embedLag)
 	m.embedded = counter("oxbow_memories_embedded_total", "Memories embedded by embed jobs.")
 	m.refused = counter("oxbow_memories_refused_total", "Memories whose text the provider refused.")
 	m.messages = counter("oxbow_messages_extracted_total", "Messages processed by extraction.")
@@ -95,17 +89,11 @@ func newMetrics() *metrics {
 		"Times that a job was postponed because its user had spent the day's tokens.")
 	m.cycles = counters("oxbow_reflection_cycles_total", "Reflection cycles.", "kind")
 	m.traits = counters("oxbow_traits_total", "Traits that reflection changed.", "change")
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "oxbow_build_info",
-		Help: "1, with the version of the program.", ConstLabels: buildLabels()})
-	build.Set(1)
-	m.add(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	register.NewGauge(prometheus.GaugeOpts{Name: "oxbow_build_info",
+		Help: "1, with the version of the program.", ConstLabels: buildLabels()}).Set(1)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.expect()
 	return m
-}
-
-func (m *metrics) add(collectors ...prometheus.Collector) {
-	m.registry.MustRegister(collectors...)
-	m.collectors = append(m.collectors, collectors...)
 }
 
 // expect creates the series that alarms use at zero, so that the first event is an increase.

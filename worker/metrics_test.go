@@ -133,9 +133,7 @@ func TestMetricsOfLongQueue(t *testing.T) {
 func names(w *Worker) (all []string) {
 	fq := regexp.MustCompile(`fqName: "([^"]+)"`)
 	descs := make(chan *prometheus.Desc, 1000)
-	for _, c := range w.metrics.collectors {
-		c.Describe(descs)
-	}
+	w.metrics.registry.Describe(descs)
 	close(descs)
 	for d := range descs {
 		all = append(all, fq.FindStringSubmatch(d.String())[1])

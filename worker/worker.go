@@ -82,7 +82,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 		reasonerState: jobs.NewProvider(), reasoners: models, log: cfg.Logger,
 		metrics: newMetrics(), tracer: cfg.TracerProvider.Tracer(tracerName)}
 	w.gauges = &collector{worker: w}
-	w.metrics.add(w.gauges)
+	w.metrics.registry.MustRegister(w.gauges)
 	return w, nil
 }
 
