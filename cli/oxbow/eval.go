@@ -238,7 +238,7 @@ func (r *evaluation) question(ctx context.Context, q eval.Question) ([]int, time
 
 // clear erases the loaded data, even if ctx has ended.
 func (r *evaluation) clear(ctx context.Context, keep bool) error {
-	if r.loaded == 0 {
+	if r.loaded == 0 && r.messages == 0 {
 		return nil
 	}
 	if keep {

@@ -90,6 +90,16 @@ func TestEvalKeeps(t *testing.T) {
 		and timezone = 'Etc/GMT-8'`))
 }
 
+// Without anything extracted, the messages are erased all the same.
+func TestEvalExtractsNothing(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.run("eval", "--extract", lines(t, `{"type":"memory","user":"ada","id":"1","content":"ok"}`,
+		`{"type":"question","user":"ada","question":"heron boat","gold":["1"]}`))
+	require.Zero(t, d.rows())
+	require.Zero(t, d.number(`select count(*) from oxbow.messages`))
+}
+
 func TestEvalRefuses(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

@@ -155,7 +155,9 @@ func (r *evaluation) vectors(ctx context.Context, texts []string) ([][]float32, 
 		switch {
 		case err == nil || (ok && len(failed.Texts) > 0):
 			return made, nil
-		case !ok || attempt == evalAttempts:
+		case !ok:
+			return nil, err
+		case attempt == evalAttempts:
 			return nil, fmt.Errorf("after %d attempts: %w", attempt, err)
 		}
 		pause := time.NewTimer(max(failed.RetryAfter, time.Duration(attempt)*2*time.Second))
