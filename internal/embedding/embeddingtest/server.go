@@ -133,43 +133,38 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if refuse != nil && refuse(texts) {
 		fault = Status(http.StatusBadRequest, "input is not acceptable")
 	}
-	if fault.respond != nil && fault.respond(s, w, r) {
+	if fault.Respond != nil {
+		fault.Respond(s, w, r)
 		return
 	}
 	vectors := make([]any, len(texts))
 	for i, text := range texts {
 		vectors[i] = Vector(text, s.dimension)
 	}
-	if fault.change != nil {
-		vectors = fault.change(vectors)
+	if fault.Change != nil {
+		vectors = fault.Change(vectors)
+	}
+	data := make([]map[string]any, len(vectors))
+	for i, v := range vectors {
+		data[i] = map[string]any{"object": "embedding", "index": i, "embedding": v}
 	}
 	switch r.URL.Path {
 	case "/v1/embeddings":
-		writeOpenAI(w, body.Model, vectors, fault.backwards)
+		write(w, http.StatusOK, map[string]any{"object": "list", "model": body.Model, "data": data,
+			"usage": map[string]int{"prompt_tokens": len(vectors), "total_tokens": len(vectors)}})
 	case "/api/embed":
-		write(w, map[string]any{"model": body.Model, "embeddings": vectors})
+		write(w, http.StatusOK, map[string]any{"model": body.Model, "embeddings": vectors})
 	default:
 		http.NotFound(w, r)
 	}
 }
 
-func writeOpenAI(w http.ResponseWriter, model string, vectors []any, backwards bool) {
-	data := make([]map[string]any, len(vectors))
-	for i, v := range vectors {
-		data[i] = map[string]any{"object": "embedding", "index": i, "embedding": v}
-	}
-	if backwards {
-		slices.Reverse(data)
-	}
-	write(w, map[string]any{"object": "list", "model": model, "data": data,
-		"usage": map[string]int{"prompt_tokens": len(vectors), "total_tokens": len(vectors)}})
-}
-
-func write(w http.ResponseWriter, answer any) {
+func write(w http.ResponseWriter, status int, answer any) {
 	text, err := json.Marshal(answer)
 	if err != nil {
 		panic(fmt.Sprintf("embeddingtest: %v", err)) // a fault whose body is not JSON must write it itself
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
 	_, _ = w.Write(text) // the client may be gone
 }
