@@ -239,17 +239,18 @@ func TestRecountContinuesAfterTimeout(t *testing.T) {
 	defer func() { _ = tx.Rollback(context.Background()) }()
 	_, err = tx.Exec(t.Context(), `select from oxbow.memory_term_stats where user_id = 'ann' for update`)
 	require.NoError(t, err)
+	const blocked = `exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')`
 	waiting, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
-		b.eventually(`select exists (select from pg_stat_activity where datname = current_database()
-			and wait_event_type = 'Lock')`)
+		b.eventually("select " + blocked)
 	}()
 	_, err = store.RecountTerms(waiting, b.pool, 10)
 	require.ErrorIs(t, err, context.Canceled)
 	wrong, err := store.RecountTerms(t.Context(), b.pool, 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, wrong, "ben's")
+	b.eventually("select not " + blocked) // otherwise the cancelled recount could finish after the rollback
 	require.NoError(t, tx.Rollback(t.Context()))
 	wrong, err = store.RecountTerms(t.Context(), b.pool, 10)
 	require.NoError(t, err)
