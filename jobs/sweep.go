@@ -41,7 +41,6 @@ const (
 	sweepCompleted = 10000            // completed jobs deleted in a transaction, at most 20 of them
 	sweepLong      = 1000             // with more waiting embed jobs, the workers are behind and nothing is lost
 	sweepAge       = 10 * time.Minute // younger memories are still being processed
-	restorable     = 30 * 24 * time.Hour
 )
 
 // sweepWorker repairs what lost, given-up or missing jobs left undone, and enqueues what becomes
@@ -209,7 +208,7 @@ func (w *sweepWorker) extractLost(ctx context.Context, tx pgx.Tx) (int, error) {
 }
 
 func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {
-	return store.EraseForgotten(ctx, w.DB, time.Now().Add(-restorable), sweepForgotten)
+	return store.EraseForgotten(ctx, w.DB, time.Now().Add(-store.Restorable), sweepForgotten)
 }
 
 // recountTerms does nothing while the queue is long, because embedding blocks on the user whose

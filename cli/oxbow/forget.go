@@ -8,10 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
 )
-
-// restorable is how long a forgotten memory can be restored.
-const restorable = 30 * 24 * time.Hour
 
 func forgetCommand(a *app) *cobra.Command {
 	var reason string
@@ -37,7 +35,7 @@ func forgetCommand(a *app) *cobra.Command {
 				}
 			}
 			u.printf("%s. \"oxbow restore\" can restore it until %s.\n", said,
-				format(m.ForgottenAt.Add(restorable), time.DateOnly, time.UTC))
+				format(m.ForgottenAt.Add(store.Restorable), time.DateOnly, time.UTC))
 			return nil
 		}),
 	}

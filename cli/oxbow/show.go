@@ -118,7 +118,7 @@ func (u *user) state(m oxbow.Memory) string {
 	switch expired := u.minute(m.ExpiredAt); {
 	case !m.ForgottenAt.IsZero():
 		return fmt.Sprintf("forgotten on %s; can be restored until %s", u.minute(m.ForgottenAt),
-			u.day(m.ForgottenAt.Add(restorable)))
+			u.day(m.ForgottenAt.Add(store.Restorable)))
 	case m.SupersededBy != uuid.Nil:
 		return fmt.Sprintf("superseded on %s by %s", expired, m.SupersededBy)
 	case expired != "" && !m.ExpiresAt.IsZero():
