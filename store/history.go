@@ -80,6 +80,9 @@ func (r *Replacement) validate() (json.RawMessage, error) {
 	return m.validate()
 }
 
+// Restorable is how long a forgotten memory can be restored. Then it is erased.
+const Restorable = 30 * 24 * time.Hour
+
 // Forget hides a memory from recall.
 func Forget(ctx context.Context, db DB, userID string, id uuid.UUID, reason string) error {
 	if err := text("reason", reason); err != nil {

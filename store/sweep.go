@@ -210,9 +210,6 @@ func nextPage[K comparable, T any](ctx context.Context, tx DB, setting string, l
 	return found, WriteSetting(ctx, tx, setting, next)
 }
 
-// Restorable is how long a forgotten memory can be restored. Then it is erased.
-const Restorable = 30 * 24 * time.Hour
-
 // EraseForgotten erases at most limit memories forgotten before the given time, one per statement,
 // and returns their number.
 func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (int, error) {
