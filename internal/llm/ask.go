@@ -94,31 +94,31 @@ func (r *Reasoner) call(
 // send makes one request. It returns an error if there is no usable answer.
 func (r *Reasoner) send(
 	ctx context.Context, q question, how manner, messages []llms.MessageContent, usage *reasoner.Usage,
-) (string, *exchange, error) {
-	x := &exchange{schema: q.schema}
+) (string, *provider.Exchange, error) {
+	recorded, x := provider.Record(ctx)
 	model, options, err := r.model(q, how)
 	if err != nil {
 		return "", x, &reasoner.UnavailableError{Err: err}
 	}
-	response, err := model.GenerateContent(withExchange(ctx, x), messages, options...)
+	response, err := model.GenerateContent(recorded, messages, options...)
 	switch {
 	case ctx.Err() != nil:
 		return "", x, ctx.Err()
 	case r.cfg.Client != nil && (err != nil || len(response.Choices) == 0):
 		return "", x, &reasoner.UnavailableError{Err: cmp.Or(err, errors.New("the language model gave no answer"))}
-	case r.cfg.Client == nil && x.status != http.StatusOK:
+	case r.cfg.Client == nil && x.Status != http.StatusOK:
 		return "", x, r.failed(x)
 	case err != nil || len(response.Choices) == 0:
-		if x.message != "" {
-			return "", x, r.unavailable(x, "%s said: %s", provider.WithoutSecrets(r.cfg.URL), x.message)
+		where := provider.WithoutSecrets(r.cfg.URL)
+		if message, _ := r.server.Problem(lastLine(x.Answer)); message != "" {
+			return "", x, r.unavailable(x, "%s said: %s", where, message)
 		}
-		return "", x, r.unavailable(x, "the answer of %s is not a chat completion; check the URL",
-			provider.WithoutSecrets(r.cfg.URL))
+		return "", x, r.unavailable(x, "the answer of %s is not a chat completion; check the URL", where)
 	}
 	choice := response.Choices[0]
 	usage.PromptTokens, usage.CompletionTokens = tokens(choice, "PromptTokens"), tokens(choice, "CompletionTokens")
 	switch {
-	case choice.StopReason == "length" || x.doneReason == "length":
+	case choice.StopReason == "length" || doneReason(x.Answer) == "length":
 		return choice.Content, x, problemf("the answer was cut off after %d tokens: it has to be shorter",
 			usage.CompletionTokens)
 	case choice.StopReason == "content_filter":

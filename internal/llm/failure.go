@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,58 +14,33 @@ import (
 // failed returns the error for an exchange without a usable answer. Only a problem with the prompt
 // itself is an *AnswerError, which makes the caller ask about fewer memories. All other failures
 // may be fixed otherwise, and waiting loses nothing.
-func (r *Reasoner) failed(x *exchange) error {
-	where := provider.WithoutSecrets(r.cfg.URL)
-	if x.status == 0 {
-		return r.unavailable(x, "%s does not answer: %s", where, r.reason(x.failure))
-	}
-	said := x.message
-	if said == "" {
-		said = strings.ToLower(http.StatusText(x.status))
-	}
+func (r *Reasoner) failed(x *provider.Exchange) error {
+	said := cmp.Or(x.Message, strings.ToLower(http.StatusText(x.Status)))
 	switch {
-	case x.tooLong():
+	case tooLong(x):
 		return &reasoner.AnswerError{Answer: said,
 			Problem: fmt.Sprintf("the prompt is longer than the model %s reads (HTTP status %d)", r.cfg.Model,
-				x.status)}
-	case x.filtered():
+				x.Status)}
+	case filtered(x):
 		return &reasoner.AnswerError{Answer: said,
-			Problem: fmt.Sprintf("the provider's content filter refuses the prompt (HTTP status %d)", x.status)}
-	case x.status == http.StatusUnauthorized || x.status == http.StatusForbidden:
-		return r.unavailable(x, "%s said: %s; check the API key", where, said)
-	case x.status == http.StatusNotFound:
-		return r.unavailable(x, "%s said: %s; check the model %q and the URL", where, said, r.cfg.Model)
-	case x.status >= 300 && x.status < 400:
-		return r.unavailable(x, "%s sends to another address, which is not followed; check the URL", where)
+			Problem: fmt.Sprintf("the provider's content filter refuses the prompt (HTTP status %d)", x.Status)}
 	}
-	return r.unavailable(x, "%s said: %s", where, said)
+	return r.unavailable(x, "%s", x.Failure(r.cfg.URL, r.cfg.Model))
 }
 
-func (r *Reasoner) unavailable(x *exchange, format string, args ...any) error {
+func (r *Reasoner) unavailable(x *provider.Exchange, format string, args ...any) error {
 	text := fmt.Sprintf("reasoning with %s: ", r.Name()) + fmt.Sprintf(format, args...)
-	if x.status != 0 {
-		text += fmt.Sprintf(" (HTTP status %d)", x.status)
+	if x.Status != 0 {
+		text += fmt.Sprintf(" (HTTP status %d)", x.Status)
 	}
-	return &reasoner.UnavailableError{RetryAfter: x.retryAfter, Err: errors.New(text)}
-}
-
-// reason returns a network error as one line. The error comes from below the HTTP client, which
-// would add the URL with its secrets.
-func (r *Reasoner) reason(err error) string {
-	switch {
-	case errors.Is(err, provider.ErrTimeout):
-		return fmt.Sprintf("no answer within %s", r.cfg.Timeout)
-	case err == nil:
-		return "no request could be made"
-	}
-	return strings.Join(strings.Fields(err.Error()), " ")
+	return &reasoner.UnavailableError{RetryAfter: x.RetryAfter, Err: errors.New(text)}
 }
 
 // tooLong reports whether the prompt, or the prompt with room for its answer, exceeds the model's
 // limit.
-func (x *exchange) tooLong() bool {
-	said := strings.ToLower(x.message + " " + x.code)
-	switch x.status {
+func tooLong(x *provider.Exchange) bool {
+	said := strings.ToLower(x.Message + " " + x.Code)
+	switch x.Status {
 	case http.StatusRequestEntityTooLarge:
 		return true
 	case http.StatusTooManyRequests: // a limit per minute below this one prompt: waiting does not help
@@ -78,8 +54,8 @@ func (x *exchange) tooLong() bool {
 	return false
 }
 
-func (x *exchange) filtered() bool {
-	return x.status == http.StatusBadRequest &&
-		mentions(strings.ToLower(x.message+" "+x.code), "content_filter", "content filter",
+func filtered(x *provider.Exchange) bool {
+	return x.Status == http.StatusBadRequest &&
+		mentions(strings.ToLower(x.Message+" "+x.Code), "content_filter", "content filter",
 			"content management policy", "content policy", "data_inspection_failed", "safety")
 }

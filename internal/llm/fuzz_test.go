@@ -84,18 +84,3 @@ func FuzzSummary(f *testing.F) {
 		require.Empty(t, translated(summary, []string{said}))
 	})
 }
-
-// FuzzProvider checks that whatever a server answers, the stored part is short and does not contain
-// the key.
-func FuzzProvider(f *testing.F) {
-	f.Add(200, `{"done_reason":"length"}`)
-	f.Add(429, `{"error":{"message":"slow down, sk-secret-key","code":"rate_limit"}}`)
-	f.Add(500, `{"error":"x","message":1,"detail":[]}`)
-	f.Add(400, "\xff\x00{")
-	f.Fuzz(func(t *testing.T, status int, body string) {
-		x := &exchange{status: status}
-		(&transport{provider.Server{APIKey: "sk-secret-key"}}).note([]byte(body), x)
-		requireLine(t, x.message, 300)
-		require.NotContains(t, x.message, "sk-secret-key")
-	})
-}

@@ -17,9 +17,9 @@ import (
 // Reasoner draws conclusions from memories, and extracts memories from conversations, by asking a
 // model. It is safe for concurrent use.
 type Reasoner struct {
-	cfg   Config
-	http  *transport
-	terms terms
+	cfg    Config
+	server provider.Server
+	terms  terms
 }
 
 var (
@@ -36,7 +36,7 @@ func Open(cfg Config) (*Reasoner, error) {
 		return nil, err
 	}
 	server := provider.Server{APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}
-	return &Reasoner{cfg: cfg, http: &transport{server}}, nil
+	return &Reasoner{cfg: cfg, server: server}, nil
 }
 
 // Name returns the provider and the model, such as "openai/gpt-5-mini".

@@ -53,14 +53,14 @@ func (t *terms) get() manner {
 }
 
 // adapt chooses another manner if the server refused the one used. It reports whether to ask again.
-func (t *terms) adapt(used manner, x *exchange) bool {
-	if x.status != http.StatusBadRequest && x.status != http.StatusUnprocessableEntity {
+func (t *terms) adapt(used manner, x *provider.Exchange) bool {
+	if x.Status != http.StatusBadRequest && x.Status != http.StatusUnprocessableEntity {
 		return false
 	}
-	said := strings.ToLower(x.message + " " + x.code)
+	said := strings.ToLower(x.Message + " " + x.Code)
 	next := used
 	switch {
-	case x.tooLong():
+	case tooLong(x):
 		// Only the space reserved for the answer can be released.
 		if !strings.Contains(said, "completion") || used.limit == limitNone {
 			return false
@@ -103,11 +103,7 @@ func mentions(text string, any ...string) bool {
 
 // model creates a client for one question, because the library binds the schema to the client.
 func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption, error) {
-	client := &http.Client{
-		Transport: r.http,
-		// A redirect could send key and memories to another host, so it is not followed.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	client := r.server.Client()
 	options := []llms.CallOption{llms.WithTemperature(how.temperature)}
 	if how.limit != limitNone {
 		options = append(options, llms.WithMaxTokens(r.cfg.MaxTokens))
@@ -123,8 +119,9 @@ func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption,
 	}
 	if r.cfg.Provider == provider.Ollama {
 		if how.format != formatNone {
-			options = append(options, llms.WithJSONMode()) // the transport adds the schema
+			options = append(options, llms.WithJSONMode()) // ollamaServer adds the schema
 		}
+		client.Transport = ollamaServer{r.server, q.schema}
 		if _, err := url.Parse(r.cfg.URL); err != nil {
 			return nil, nil, err // the library would exit the program
 		}
@@ -137,7 +134,7 @@ func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption,
 		return model, options, nil
 	}
 	// Every option is set, because the library takes missing ones from environment variables. The
-	// transport replaces the token.
+	// server replaces the token.
 	made := []openai.Option{openai.WithBaseURL(r.cfg.URL), openai.WithToken("unused"), openai.WithOrganization(""),
 		openai.WithModel(r.cfg.Model), openai.WithHTTPClient(client)}
 	switch how.format {

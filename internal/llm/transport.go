@@ -2,12 +2,9 @@ package llm
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
-	"strings"
-	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/provider"
@@ -16,48 +13,18 @@ import (
 // maxAnswer is many times the size of an answer, in bytes.
 const maxAnswer = 8 << 20
 
-// exchange records how a request ended, which the client library does not report.
-type exchange struct {
-	schema     *answer.Schema // of the answer
-	status     int            // 0 without an answer
-	retryAfter time.Duration  // of the answer
-	message    string         // the provider's message, if the status is not a success
-	code       string         // OpenAI's error code
-	failure    error          // why there was no answer
-	doneReason string         // why Ollama stopped
+// ollamaServer adds the options that the library lacks to requests.
+type ollamaServer struct {
+	provider.Server
+	schema *answer.Schema // of the answer
 }
 
-type exchangeKey struct{}
-
-func withExchange(ctx context.Context, x *exchange) context.Context {
-	return context.WithValue(ctx, exchangeKey{}, x)
-}
-
-// transport adds the key, limits the time and the size of an answer, records how the request ended,
-// and sends Ollama the options that the library lacks.
-type transport struct {
-	server provider.Server
-}
-
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	x := req.Context().Value(exchangeKey{}).(*exchange)
-	if strings.HasSuffix(req.URL.Path, "/api/chat") {
-		req = req.Clone(req.Context())
-		if err := tellOllama(req, x.schema); err != nil {
-			x.failure = err
-			return nil, err
-		}
-	}
-	resp, body, err := t.server.Send(req)
-	if err != nil {
-		x.failure = err
+func (s ollamaServer) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	if err := tellOllama(req, s.schema); err != nil {
 		return nil, err
 	}
-	x.status = resp.StatusCode
-	x.retryAfter = provider.RetryAfter(resp.Header, time.Now())
-	t.note(body, x)
-	provider.SetBody(resp, body)
-	return resp, nil
+	return s.Server.RoundTrip(req)
 }
 
 // tellOllama sets the answer's schema, where the library can only request JSON. It also makes
@@ -84,17 +51,18 @@ func tellOllama(req *http.Request, demanded *answer.Schema) error {
 	return nil
 }
 
-// note records the server's error and the reason Ollama stopped, which is in the last line of a
-// successful answer.
-func (t *transport) note(body []byte, x *exchange) {
-	if x.status == http.StatusOK {
-		lines := bytes.Split(bytes.TrimSpace(body), []byte("\n"))
-		body = lines[len(lines)-1]
-	}
-	var answer struct {
+// lastLine returns the last line of an answer, which of several from Ollama contains an error or the reason why it
+// stopped.
+func lastLine(answer []byte) []byte {
+	answer = bytes.TrimSpace(answer)
+	return answer[bytes.LastIndexByte(answer, '\n')+1:]
+}
+
+// doneReason returns why Ollama stopped.
+func doneReason(body []byte) string {
+	var last struct {
 		DoneReason string `json:"done_reason"`
 	}
-	_ = json.Unmarshal(body, &answer) // another form has no such fields
-	x.doneReason = answer.DoneReason
-	x.message, x.code = t.server.Problem(body)
+	_ = json.Unmarshal(lastLine(body), &last) // another form has no such field
+	return last.DoneReason
 }

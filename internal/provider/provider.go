@@ -5,38 +5,54 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 )
 
-// ErrTimeout replaces the error of a request that took too long.
-var ErrTimeout = errors.New("timeout")
-
-// Server configures requests to a provider.
+// Server configures requests to a provider. As an http.RoundTripper it records each request in the Exchange of the
+// request's context.
 type Server struct {
-	APIKey    string        // "": no key is sent
-	Timeout   time.Duration // of the whole exchange
-	MaxAnswer int           // in bytes
+	APIKey    string              // "": no key is sent
+	Timeout   time.Duration       // of the whole exchange
+	MaxAnswer int                 // in bytes
+	Rewrite   func([]byte) []byte // changes the body of a successful answer; may be nil
 }
 
-// Send sends a request with the key and reads the whole answer, whatever its status. The returned
-// response's body is empty; SetBody replaces it. Send returns ErrTimeout if the server took too
-// long, but not if the caller's context ended.
-func (s Server) Send(req *http.Request) (*http.Response, []byte, error) {
+// Client returns a client that sends requests to the server.
+func (s Server) Client() *http.Client {
+	// A redirect could send key and texts to another host, so it is not followed.
+	return &http.Client{Transport: s,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// RoundTrip sends a request with the key, reads the whole answer, whatever its status, and records both.
+func (s Server) RoundTrip(req *http.Request) (*http.Response, error) {
+	x := req.Context().Value(exchangeKey{}).(*Exchange)
+	*x = Exchange{}
 	ctx, cancel := context.WithTimeout(req.Context(), s.Timeout)
 	defer cancel()
 	resp, body, err := s.send(req.Clone(ctx))
-	if err != nil && ctx.Err() != nil && req.Context().Err() == nil {
-		err = ErrTimeout
+	if err != nil {
+		if ctx.Err() != nil && req.Context().Err() == nil {
+			err = fmt.Errorf("no answer within %s", s.Timeout)
+		}
+		x.Err = err
+		return nil, err
 	}
-	return resp, body, err
+	x.Status, x.RetryAfter = resp.StatusCode, retryAfter(resp.Header, time.Now())
+	switch {
+	case x.Status != http.StatusOK:
+		x.Message, x.Code = s.Problem(body)
+	case s.Rewrite != nil:
+		body = s.Rewrite(body)
+	}
+	x.Answer = body
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return resp, nil
 }
 
 func (s Server) send(req *http.Request) (*http.Response, []byte, error) {
@@ -57,12 +73,6 @@ func (s Server) send(req *http.Request) (*http.Response, []byte, error) {
 		return nil, nil, fmt.Errorf("the answer has more than %d bytes", s.MaxAnswer)
 	}
 	return resp, body, nil
-}
-
-// SetBody sets the body of an answer.
-func SetBody(resp *http.Response, body []byte) {
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	resp.ContentLength = int64(len(body))
 }
 
 // Problem extracts the server's error message, in the forms in use, as a line of at most 300
@@ -120,20 +130,6 @@ func Beginning(text string, n int) string {
 		return string(runes[:n]) + "…"
 	}
 	return text
-}
-
-// RetryAfter parses either form of the Retry-After header: seconds or a date. The result is between
-// 0 and 24 hours, and 0 without a valid header.
-func RetryAfter(header http.Header, now time.Time) time.Duration {
-	const most = 24 * time.Hour
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && !math.IsNaN(seconds) {
-		return time.Duration(min(max(seconds, 0), most.Seconds()) * float64(time.Second))
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return min(max(at.Sub(now), 0), most)
-	}
-	return 0
 }
 
 // WithoutSecrets removes user, password and query from an address, however malformed.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/tmc/langchaingo/embeddings"
@@ -18,6 +16,9 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
+// maxAnswer is more bytes than 2,048 vectors of embedding.MaxDimension take as text.
+const maxAnswer = 256 << 20
+
 // remote is a provider reached over HTTP.
 type remote struct {
 	cfg    Config
@@ -25,11 +26,8 @@ type remote struct {
 }
 
 func newRemote(cfg Config) (*remote, error) {
-	client := &http.Client{
-		Transport: &transport{provider.Server{APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}},
-		// A redirect could send key and texts to another host, so it is not followed.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	server := provider.Server{APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer, Rewrite: inOrder}
+	client := server.Client()
 	var made embeddings.EmbedderClient
 	var err error
 	if cfg.Provider == Ollama {
@@ -37,7 +35,7 @@ func newRemote(cfg Config) (*remote, error) {
 			ollama.WithHTTPClient(client))
 	} else {
 		// Every option is set, because the library takes missing ones from environment variables.
-		// The transport replaces the token.
+		// The server replaces the token.
 		options := []openai.Option{
 			openai.WithBaseURL(cfg.URL), openai.WithToken("unused"), openai.WithOrganization(""),
 			openai.WithModel(cfg.Model), openai.WithEmbeddingModel(cfg.Model), openai.WithHTTPClient(client),
@@ -164,18 +162,18 @@ func (r *remote) request(ctx context.Context, texts []string) ([][]float32, erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	noted, x := withExchange(ctx)
-	vectors, err := r.client.CreateEmbedding(noted, texts)
+	recorded, x := provider.Record(ctx)
+	vectors, err := r.client.CreateEmbedding(recorded, texts)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	switch {
-	case x.status != http.StatusOK:
+	case x.Status != http.StatusOK:
 		return nil, r.failed(x)
 	case errors.Is(err, openai.ErrUnexpectedResponseLength), errors.Is(err, ollama.ErrIncompleteEmbedding):
 		return nil, r.invalid("%d vectors for %d texts", len(vectors), len(texts))
 	case err != nil:
-		return nil, r.invalid("the answer cannot be read as vectors: %s", oneLine(err))
+		return nil, r.invalid("the answer cannot be read as vectors: %s", provider.Line(err.Error(), 300))
 	case len(vectors) != len(texts):
 		return nil, r.invalid("%d vectors for %d texts", len(vectors), len(texts))
 	}
@@ -188,38 +186,14 @@ func (r *remote) request(ctx context.Context, texts []string) ([][]float32, erro
 }
 
 // failed returns the error for an exchange without a usable answer.
-func (r *remote) failed(x *exchange) error {
-	e := &embedding.Error{Kind: embedding.Unavailable, Model: r.Model(), Status: x.status, RetryAfter: x.retryAfter,
-		Message: x.message}
-	where := provider.WithoutSecrets(r.cfg.URL)
-	if x.status == 0 {
-		e.Message = fmt.Sprintf("%s does not answer: %s", where, r.reason(x.failure))
-		return e
-	}
-	if e.Message == "" {
-		e.Message = fmt.Sprintf("%s said: %s", where, strings.ToLower(http.StatusText(x.status)))
-	}
-	switch x.status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		e.Message += "; check the API key"
-	case http.StatusNotFound:
-		e.Message += fmt.Sprintf("; check the model %q and the URL %s", r.cfg.Model, where)
+func (r *remote) failed(x *provider.Exchange) error {
+	e := &embedding.Error{Kind: embedding.Unavailable, Model: r.Model(), Status: x.Status, RetryAfter: x.RetryAfter,
+		Message: x.Failure(r.cfg.URL, r.cfg.Model)}
+	switch x.Status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return refusal{about: e}
 	}
 	return e
-}
-
-// reason returns a network error as one line. The error comes from below the HTTP client, which
-// would add the URL with its secrets.
-func (r *remote) reason(err error) string {
-	switch {
-	case errors.Is(err, provider.ErrTimeout):
-		return fmt.Sprintf("no answer within %s", r.cfg.Timeout)
-	case err == nil:
-		return "no request could be made"
-	}
-	return oneLine(err)
 }
 
 func (r *remote) invalid(format string, args ...any) error {
@@ -249,8 +223,4 @@ func (r *remote) normalize(v []float32) error {
 		v[i] = float32(float64(v[i]) / length)
 	}
 	return nil
-}
-
-func oneLine(err error) string {
-	return strings.Join(slices.Collect(strings.FieldsSeq(err.Error())), " ")
 }

@@ -139,7 +139,7 @@ func TestProviderIsUnavailable(t *testing.T) {
 		"forbidden":         {embeddingtest.Status(403, ""), 403, 0, "forbidden; check the API key"},
 		"key in the answer": {echoKey(), 401, 0, "incorrect key in Bearer (API key)"},
 		"no such model": {embeddingtest.Status(404, "model not found"), 404, 0,
-			`check the model "model-x" and the URL http://127.0.0.1`},
+			`said: model not found; check the model "model-x" and the URL`},
 		"bad request":   {embeddingtest.Status(400, "dimensions not supported"), 400, 0, "dimensions not supported"},
 		"unprocessable": {echoRequest(), 422, 0, "unprocessable entity"},
 		"rate limit":    {embeddingtest.TooManyRequests(7 * time.Second), 429, 7 * time.Second, "try again after 7s"},
@@ -147,7 +147,7 @@ func TestProviderIsUnavailable(t *testing.T) {
 		"absurd time given": {embeddingtest.TooManyRequests(1000 * time.Hour), 429, 24 * time.Hour,
 			"try again after 24h"},
 		"server error":      {embeddingtest.Status(500, "internal"), 500, 0, "internal"},
-		"redirect":          {redirect("http://example.invalid/"), 307, 0, "said: temporary redirect"},
+		"redirect":          {redirect("http://example.invalid/"), 307, 0, "which is not followed"},
 		"connection lost":   {embeddingtest.Drop(), 0, 0, "does not answer"},
 		"answer broken off": {truncated(), 0, 0, "ended early"},
 	} {
@@ -270,7 +270,7 @@ func TestOneBadTextDoesNotAffectOthers(t *testing.T) {
 		vectors, err := open(t, cfg).Embed(t.Context(), asked)
 		e := requireError(t, err, embedding.Permanent)
 		require.Equal(t, []int{5, 100}, e.Texts)
-		require.ErrorContains(t, err, "2 of 128 texts refused: input is not acceptable")
+		require.ErrorContains(t, err, "said: input is not acceptable")
 		require.Len(t, vectors, 128)
 		for i, v := range vectors {
 			if i == 5 || i == 100 {
