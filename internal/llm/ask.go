@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,12 +99,23 @@ func (r *Reasoner) send(
 	if err != nil {
 		return "", x, &reasoner.UnavailableError{Err: err}
 	}
-	response, err := model.GenerateContent(recorded, messages, options...)
+	limited := recorded
+	if r.cfg.Client != nil { // r.server limits other requests
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(recorded, r.cfg.Timeout)
+		defer cancel()
+	}
+	response, err := model.GenerateContent(limited, messages, options...)
 	switch {
 	case ctx.Err() != nil:
 		return "", x, ctx.Err()
-	case r.cfg.Client != nil && (err != nil || len(response.Choices) == 0):
-		return "", x, &reasoner.UnavailableError{Err: cmp.Or(err, errors.New("the language model gave no answer"))}
+	case err != nil && limited.Err() != nil:
+		return "", x, r.unavailable(x, "no answer within %s", r.cfg.Timeout)
+	case r.cfg.Client != nil && err != nil:
+		x.Status, x.Message = http.StatusBadRequest, err.Error() // adapt reads the text
+		return "", x, &reasoner.UnavailableError{Err: err}
+	case r.cfg.Client != nil && len(response.Choices) == 0:
+		return "", x, r.unavailable(x, "the language model gave no answer")
 	case r.cfg.Client == nil && x.Status != http.StatusOK:
 		return "", x, r.failed(x)
 	case err != nil || len(response.Choices) == 0:

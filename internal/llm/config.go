@@ -35,10 +35,17 @@ func (cfg Config) withDefaults() (Config, error) {
 	cfg.Timeout = cmp.Or(cfg.Timeout, DefaultTimeout)
 	cfg.MaxTokens = cmp.Or(cfg.MaxTokens, defaultMaxTokens)
 	cfg.ContextTokens = cmp.Or(cfg.ContextTokens, defaultContextTokens)
-	if cfg.Client != nil {
-		if cfg.Model == "" {
-			return cfg, errors.New("the language model has no name")
-		}
+	switch {
+	case cfg.MaxTokens < 256 || cfg.MaxTokens > 1_000_000:
+		return cfg, fmt.Errorf("reasoner max tokens %d is out of range: it must be 256 to 1000000", cfg.MaxTokens)
+	case cfg.ContextTokens < 2048:
+		return cfg, fmt.Errorf("reasoner context tokens %d is out of range: it must be at least 2048",
+			cfg.ContextTokens)
+	case cfg.Timeout < 0:
+		return cfg, fmt.Errorf("reasoner timeout %s is negative", cfg.Timeout)
+	case cfg.Client != nil && cfg.Model == "":
+		return cfg, errors.New("the language model has no name")
+	case cfg.Client != nil:
 		cfg.Provider = cmp.Or(cfg.Provider, "langchaingo")
 		return cfg, nil
 	}
@@ -49,14 +56,5 @@ func (cfg Config) withDefaults() (Config, error) {
 		Protocol: cfg.Provider, Model: cfg.Model, URL: cfg.URL, APIKey: cfg.APIKey, Timeout: cfg.Timeout}
 	var err error
 	cfg.URL, err = endpoint.Resolve("reasoner")
-	switch {
-	case err != nil:
-		return cfg, err
-	case cfg.MaxTokens < 256 || cfg.MaxTokens > 1_000_000:
-		return cfg, fmt.Errorf("reasoner max tokens %d is out of range: it must be 256 to 1000000", cfg.MaxTokens)
-	case cfg.ContextTokens < 2048:
-		return cfg, fmt.Errorf("reasoner context tokens %d is out of range: it must be at least 2048",
-			cfg.ContextTokens)
-	}
-	return cfg, nil
+	return cfg, err
 }

@@ -36,7 +36,11 @@ func Open(cfg Config) (*Reasoner, error) {
 		return nil, err
 	}
 	server := provider.Server{APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}
-	return &Reasoner{cfg: cfg, server: server}, nil
+	r := &Reasoner{cfg: cfg, server: server}
+	if cfg.Client != nil {
+		r.terms.how.format = formatJSON // langchaingo has no option for a schema
+	}
+	return r, nil
 }
 
 // Name returns the provider and the model, such as "openai/gpt-5-mini".

@@ -331,6 +331,8 @@ func TestOpen(t *testing.T) {
 		`reasoner timeout -1s is negative`:            func(c *Config) { c.Timeout = -time.Second },
 		`reasoner max tokens 10 is out of range`:      func(c *Config) { c.MaxTokens = 10 },
 		`reasoner context tokens 100 is out of range`: func(c *Config) { c.ContextTokens = 100 },
+		`reasoner max tokens -7 is out of range`:      func(c *Config) { c.Client, c.MaxTokens = client(nil), -7 },
+		`the language model has no name`:              func(c *Config) { c.Client, c.Model = client(nil), "" },
 	} {
 		cfg := good
 		change(&cfg)
