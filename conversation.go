@@ -17,7 +17,7 @@ type NewMessage = store.NewMessage
 // Message is a stored conversation message.
 type Message = store.Message
 
-// AddMessages stores messages of one user, creates sessions as needed, and returns the ids in the order of
+// AddMessages stores messages, of any users, creates sessions as needed, and returns the ids in the order of
 // the messages. The worker extracts memories once a session has been quiet for a while. A message whose id
 // exists is left unchanged, so the call can be repeated.
 //

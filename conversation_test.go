@@ -30,9 +30,6 @@ func TestConversation(t *testing.T) {
 	require.True(t, open)
 	_, err = b.client.EndSession(ctx, "mia", "s9")
 	require.ErrorAs(t, err, new(*oxbow.InvalidError))
-	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "mia", SessionID: "s1", Role: "owner",
-		Content: "x"}})
-	require.ErrorAs(t, err, new(*oxbow.InvalidError))
 	b.work(t)
 
 	facts, err := b.client.Facts(ctx, "mia", oxbow.FactsOptions{})
@@ -44,6 +41,34 @@ func TestConversation(t *testing.T) {
 	facts, err = b.client.Facts(ctx, "mia", oxbow.FactsOptions{ValidAsOf: at.Add(-time.Hour)})
 	require.NoError(t, err)
 	require.Empty(t, facts, "it was not true yet")
+}
+
+func TestInvalidMessage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	good := oxbow.NewMessage{UserID: "mia", SessionID: "s", Content: "fine"}
+	for field, spoil := range map[string]func(*oxbow.NewMessage){
+		`session_id must have 1 to 1024 bytes, got ""`:          func(m *oxbow.NewMessage) { m.SessionID = "" },
+		`role must be user, assistant, system or tool, got "o"`: func(m *oxbow.NewMessage) { m.Role = "o" },
+		`content must not be blank, got " "`:                    func(m *oxbow.NewMessage) { m.Content = " " },
+		`content must not contain a NUL character`:              func(m *oxbow.NewMessage) { m.Content = "x\x00" },
+		`content must be valid UTF-8`:                           func(m *oxbow.NewMessage) { m.Content = "x\xff" },
+		`speaker must be valid UTF-8`:                           func(m *oxbow.NewMessage) { m.Speaker = "x\xff" },
+		`created_at must be in the years 1 to 9999`:             func(m *oxbow.NewMessage) { m.At = m.At.AddDate(3e4, 0, 0) },
+		`sensitivity must be 0, 1, 2 or 3, got "9"`:             func(m *oxbow.NewMessage) { m.Sensitivity = 9 },
+		`metadata must not contain a NUL character`: func(m *oxbow.NewMessage) {
+			m.Metadata = map[string]any{"a": "\x00"}
+		},
+	} {
+		bad := good
+		spoil(&bad)
+		_, err := b.client.AddMessages(t.Context(), []oxbow.NewMessage{good, bad})
+		invalid := new(oxbow.InvalidError)
+		require.ErrorAs(t, err, &invalid, field)
+		require.Equal(t, 1, invalid.Index, field)
+		require.ErrorContains(t, err, "item 1: "+field)
+	}
+	require.Zero(t, b.count(t, "select count(*) from oxbow.messages"))
 }
 
 func TestPromote(t *testing.T) {

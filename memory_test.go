@@ -200,7 +200,7 @@ func TestInvalidMemories(t *testing.T) {
 
 			_, err = b.client.RememberMany(t.Context(), []oxbow.NewMemory{{UserID: "ann", Content: "good"},
 				test.memory})
-			require.ErrorContains(t, err, "memory 1: "+test.field+" must ")
+			require.ErrorContains(t, err, "item 1: "+test.field+" must ")
 		})
 	}
 	require.Equal(t, 0, b.count(t,

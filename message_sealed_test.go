@@ -168,7 +168,7 @@ func TestSecretMessageRefused(t *testing.T) {
 			"content must not contain a NUL character"},
 		"a blank one": {b.client, oxbow.NewMessage{Content: " \n", Sensitivity: 3}, "content must not be blank"},
 		"a long text": {b.client, oxbow.NewMessage{Content: strings.Repeat("swordfish", 200_000), Sensitivity: 3},
-			"or longer than 1 MiB"},
+			"longer than 1 MiB"},
 	} {
 		c.message.UserID, c.message.SessionID = "ann", "s"
 		_, err := c.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "ann", SessionID: "s", Content: "hello"},

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -107,45 +105,22 @@ type NewMessage struct {
 	Sensitivity int
 }
 
-// check rejects messages that must not reach the database, because its log would contain them. Its
-// errors omit the values of secret messages, because errors are logged too.
-func (m *NewMessage) check() error {
-	if m.Sensitivity < 0 || m.Sensitivity > Secret {
-		return Invalid("sensitivity", strconv.Itoa(m.Sensitivity), "must be 0, 1, 2 or 3")
-	}
-	if m.Sensitivity < Secret {
-		return nil // the database checks the rest
-	}
-	if m.Speaker != "" || len(m.Metadata) > 0 {
-		return &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
-			Rule: "must be below 3 for a message with speaker or metadata, which are not sealed"}
-	}
-	if strings.TrimSpace(m.Content) == "" || len(m.Content) > maxContent {
-		return &InvalidError{Index: -1, Field: "content", Rule: "must not be blank or longer than 1 MiB"}
-	}
-	err := text("content", m.Content)
-	if bad, ok := errors.AsType[*InvalidError](err); ok {
-		bad.Value = ""
-	}
-	return err
-}
-
-// AddMessages inserts messages in one statement and returns their ids. sealer may be nil if no
-// message is secret.
+// AddMessages inserts messages in one statement and returns their ids. It returns an *InvalidError with the Index of
+// the first invalid message. sealer may be nil if no message is secret.
 func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Sealer) ([]uuid.UUID, error) {
 	type row struct {
-		ID        uuid.UUID      `json:"id"`
-		UserID    string         `json:"user_id"`
-		SessionID string         `json:"session_id"`
-		Role      string         `json:"role"`
-		Speaker   string         `json:"speaker,omitzero"`
-		Content   string         `json:"content"`
-		At        time.Time      `json:"at,omitzero"`
-		Metadata  map[string]any `json:"metadata"`
-		Nth       int            `json:"nth"`
-		Level     int            `json:"sensitivity"`
-		Sealed    string         `json:"sealed,omitzero"` // in PostgreSQL's text format of bytea
-		SealedKey string         `json:"sealed_key,omitzero"`
+		ID        uuid.UUID       `json:"id"`
+		UserID    string          `json:"user_id"`
+		SessionID string          `json:"session_id"`
+		Role      string          `json:"role"`
+		Speaker   string          `json:"speaker,omitzero"`
+		Content   string          `json:"content"`
+		At        time.Time       `json:"at,omitzero"`
+		Metadata  json.RawMessage `json:"metadata"`
+		Nth       int             `json:"nth"`
+		Level     int             `json:"sensitivity"`
+		Sealed    string          `json:"sealed,omitzero"` // in PostgreSQL's text format of bytea
+		SealedKey string          `json:"sealed_key,omitzero"`
 	}
 	rows, ids := make([]row, len(messages)), make([]uuid.UUID, len(messages))
 	for i, m := range messages {
@@ -153,9 +128,9 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 		if m.ID == uuid.Nil {
 			ids[i] = uuid.New()
 		}
+		metadata, err := m.validate()
 		rows[i] = row{ids[i], m.UserID, m.SessionID, cmp.Or(m.Role, "user"), m.Speaker, m.Content, m.At.UTC(),
-			m.Metadata, i, m.Sensitivity, "", ""}
-		err := m.check()
+			metadata, i, m.Sensitivity, "", ""}
 		if err == nil && m.Sensitivity == Secret {
 			rows[i].Content, rows[i].Sealed, rows[i].SealedKey, err = seal(sealer, m.Content,
 				messagePlace(m.UserID, ids[i]))

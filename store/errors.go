@@ -64,7 +64,7 @@ func (e *InvalidError) Error() string {
 		fmt.Fprintf(&b, "line %d: ", e.Line)
 	}
 	if e.Index >= 0 {
-		fmt.Fprintf(&b, "memory %d: ", e.Index)
+		fmt.Fprintf(&b, "item %d: ", e.Index)
 	}
 	if e.Field != "" {
 		b.WriteString(e.Field + " ")

@@ -68,32 +68,29 @@ func text(field, value string) error {
 // memory's metadata as JSON.
 func (m *NewMemory) validate() (json.RawMessage, error) {
 	metadata, err := m.check()
-	if bad, ok := errors.AsType[*InvalidError](err); ok && m.Sensitivity == Secret && bad.Field != "sensitivity" {
-		bad.Value = "" // errors are logged
+	return metadata, withoutSecret(err, m.Sensitivity)
+}
+
+// validate is the same for a message.
+func (m *NewMessage) validate() (json.RawMessage, error) {
+	metadata, err := m.check()
+	return metadata, withoutSecret(err, m.Sensitivity)
+}
+
+// withoutSecret removes the value of a secret text from an error, because errors are logged.
+func withoutSecret(err error, sensitivity int) error {
+	if bad, ok := errors.AsType[*InvalidError](err); ok && sensitivity == Secret && bad.Field != "sensitivity" {
+		bad.Value = ""
 	}
-	return metadata, err
+	return err
 }
 
 func (m *NewMemory) check() (json.RawMessage, error) {
-	if err := ValidateUserID(m.UserID); err != nil {
+	err := checkTexts(m.UserID, m.Content, field{"external_id", m.ExternalID}, field{"session_id", m.SessionID},
+		field{"speaker", m.Speaker}, field{"agent_id", m.AgentID}, field{"source", m.Source},
+		field{"category", m.Category})
+	if err != nil {
 		return nil, err
-	}
-	if strings.TrimSpace(m.Content) == "" {
-		return nil, Invalid("content", m.Content, "must not be blank")
-	}
-	if len(m.Content) > maxContent {
-		return nil, Invalid("content", m.Content, "must not be longer than 1 MiB")
-	}
-	for _, t := range []struct{ field, value string }{
-		{"content", m.Content}, {"external_id", m.ExternalID}, {"session_id", m.SessionID}, {"speaker", m.Speaker},
-		{"agent_id", m.AgentID}, {"source", m.Source}, {"category", m.Category},
-	} {
-		if err := text(t.field, t.value); err != nil {
-			return nil, err
-		}
-		if slices.Contains([]string{"external_id", "session_id", "speaker"}, t.field) && len(t.value) > maxName {
-			return nil, Invalid(t.field, t.value, "must have at most 1024 bytes")
-		}
 	}
 	if m.Type != "" && !slices.Contains(MemoryTypes(), m.Type) {
 		return nil, Invalid("memory_type", string(m.Type), "must be fact, episodic, trait or document")
@@ -102,17 +99,69 @@ func (m *NewMemory) check() (json.RawMessage, error) {
 		return nil, &InvalidError{Index: -1, Field: "importance", Value: strconv.FormatFloat(*i, 'g', -1, 64),
 			Rule: "must be between 0 and 1"}
 	}
-	if m.Sensitivity < 0 || m.Sensitivity > Secret {
-		return nil, Invalid("sensitivity", strconv.Itoa(m.Sensitivity), "must be 0, 1, 2 or 3")
-	}
-	if m.Sensitivity == Secret && (m.Speaker != "" || m.Metadata != nil) {
-		return nil, &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
-			Rule: "must be below 3 for a memory with speaker or metadata, which are not sealed"}
+	if err := checkSensitivity("memory", m.Sensitivity, m.Speaker != "" || m.Metadata != nil); err != nil {
+		return nil, err
 	}
 	if err := period(m.ValidAt, m.InvalidAt); err != nil {
 		return nil, err
 	}
 	return ValidateMetadata(m.Metadata)
+}
+
+func (m *NewMessage) check() (json.RawMessage, error) {
+	err := checkTexts(m.UserID, m.Content, field{"session_id", m.SessionID}, field{"speaker", m.Speaker})
+	if err != nil {
+		return nil, err
+	}
+	if m.SessionID == "" {
+		return nil, Invalid("session_id", "", "must have 1 to 1024 bytes")
+	}
+	if !slices.Contains([]string{"", "user", "assistant", "system", "tool"}, m.Role) {
+		return nil, Invalid("role", m.Role, "must be user, assistant, system or tool")
+	}
+	if err := checkSensitivity("message", m.Sensitivity, m.Speaker != "" || len(m.Metadata) > 0); err != nil {
+		return nil, err
+	}
+	if err := moment("created_at", m.At); err != nil {
+		return nil, err
+	}
+	return ValidateMetadata(m.Metadata)
+}
+
+type field struct{ name, value string }
+
+// checkTexts checks the texts of a memory or a message.
+func checkTexts(userID, content string, others ...field) error {
+	if err := ValidateUserID(userID); err != nil {
+		return err
+	}
+	if strings.TrimSpace(content) == "" {
+		return Invalid("content", content, "must not be blank")
+	}
+	if len(content) > maxContent {
+		return Invalid("content", content, "must not be longer than 1 MiB")
+	}
+	for _, f := range append(others, field{"content", content}) {
+		if err := text(f.name, f.value); err != nil {
+			return err
+		}
+		if slices.Contains([]string{"external_id", "session_id", "speaker"}, f.name) && len(f.value) > maxName {
+			return Invalid(f.name, f.value, "must have at most 1024 bytes")
+		}
+	}
+	return nil
+}
+
+// checkSensitivity checks the level of a memory or a message. open is true if it has values that are not sealed.
+func checkSensitivity(kind string, level int, open bool) error {
+	if level < 0 || level > Secret {
+		return Invalid("sensitivity", strconv.Itoa(level), "must be 0, 1, 2 or 3")
+	}
+	if level == Secret && open {
+		return &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
+			Rule: "must be below 3 for a " + kind + " with speaker or metadata, which are not sealed"}
+	}
+	return nil
 }
 
 func period(validAt, invalidAt time.Time) error {
