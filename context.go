@@ -35,7 +35,7 @@ type ContextQuery struct {
 	Now time.Time
 	// Embedding is the vector of Text, made with the database's model, if the application has it.
 	Embedding []float32
-	// WordsOnly disables the search by vectors.
+	// WordsOnly disables the search by vectors. Embedding is ignored then.
 	WordsOnly bool
 }
 

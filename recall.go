@@ -42,7 +42,7 @@ type Query struct {
 	Now time.Time
 	// Embedding is the vector of Text, made with the database's model, if the application has it.
 	Embedding []float32
-	// WordsOnly disables the search by vectors.
+	// WordsOnly disables the search by vectors. Embedding is ignored then.
 	WordsOnly bool
 }
 
@@ -93,14 +93,17 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Results, err error) {
 	return Results{Memories: found, Degraded: degraded}, nil
 }
 
-// search embeds the query's text unless the query has a vector or searches by words only, and calls find with the
-// vector or nil. find also returns the model that the database records. degraded is the reason why the text was not
+// search embeds the query's text unless the query has a vector, and calls find with the vector, or nil to search by
+// words only. find also returns the model that the database records. degraded is the reason why the text was not
 // embedded.
 func search[T any](
 	ctx context.Context, c *Client, q Query, find func(tx pgx.Tx, vector []float32) ([]T, EmbeddingModel, error),
 ) (found []T, degraded, err error) {
 	vector := q.Embedding
-	if !q.WordsOnly && vector == nil && strings.TrimSpace(q.Text) != "" {
+	switch {
+	case q.WordsOnly:
+		vector = nil
+	case vector == nil && strings.TrimSpace(q.Text) != "":
 		vector, degraded = c.embed(ctx, q.Text)
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
@@ -168,7 +171,7 @@ func (q Query) params() (store.RecallParams, error) {
 		return &InvalidError{Index: -1, Field: field, Value: strconv.Quote(value), Rule: rule}
 	}
 	switch {
-	case strings.TrimSpace(q.Text) == "" && q.Embedding == nil:
+	case strings.TrimSpace(q.Text) == "" && (q.Embedding == nil || q.WordsOnly):
 		return none, invalid("text", q.Text, "must not be blank without an embedding")
 	case !utf8.ValidString(q.Text) || strings.ContainsRune(q.Text, 0):
 		return none, invalid("text", q.Text, "must be valid UTF-8 without NUL")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ func TestRecall(t *testing.T) {
 		"agent":       {Text: "cello", AgentID: "coach"},
 		"context":     {Text: "cello", Contexts: []string{"work", "social"}},
 		"metadata":    {Text: "cello", Metadata: map[string]int{"n": 1}},
-		"words alone": {Text: "orchestra", WordsOnly: true},
+		"words alone": {Text: "orchestra", WordsOnly: true, Embedding: slices.Repeat([]float32{1}, 1024)},
 	} {
 		require.Equal(t, only, recall(t, b.client, q), name)
 	}
@@ -80,6 +81,9 @@ func TestInvalidQueries(t *testing.T) {
 		{"text", `" "`, oxbow.Query{UserID: "ann", Text: " "}},
 		{"text", `"\xff"`, oxbow.Query{UserID: "ann", Text: "\xff"}},
 		{"text", `"a\x00"`, oxbow.Query{UserID: "ann", Text: "a\x00"}},
+		{"text", `""`, oxbow.Query{UserID: "ann", WordsOnly: true, Embedding: make([]float32, 1024)}},
+		{"", "", oxbow.Query{UserID: "ann", Text: "x", AgentID: "a\x00"}},
+		{"", "", oxbow.Query{UserID: "ann", Text: "x", Now: time.Date(-9000, 1, 1, 0, 0, 0, 0, time.UTC)}},
 		{"limit", `-1`, oxbow.Query{UserID: "ann", Text: "x", Limit: -1}},
 		{"limit", `1001`, oxbow.Query{UserID: "ann", Text: "x", Limit: 1001}},
 		{"types", `"general"`, oxbow.Query{UserID: "ann", Text: "x",

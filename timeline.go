@@ -21,7 +21,7 @@ type TimelineQuery struct {
 	Types []MemoryType
 	// Embedding is the vector of Topic, made with the database's model, if the application has it.
 	Embedding []float32
-	// WordsOnly disables the search by vectors.
+	// WordsOnly disables the search by vectors. Embedding is ignored then.
 	WordsOnly bool
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -119,6 +120,9 @@ func Explain(err error) error {
 	if pg.Code == "23514" && pg.ColumnName != "" { // raised by oxbow.reject
 		return &InvalidError{Index: -1, Field: pg.ColumnName, Value: rejectedValue(pg.Detail),
 			Rule: strings.TrimPrefix(pg.Message, pg.ColumnName+" ")}
+	}
+	if slices.Contains([]string{"22021", "22P05", "22008"}, pg.Code) { // text with NUL or not UTF-8, or an impossible time
+		return &InvalidError{Index: -1, Rule: pg.Message}
 	}
 	k, ok := known[pg.Code]
 	if !ok {
