@@ -79,6 +79,17 @@ func TestTraceFromCallToProvider(t *testing.T) {
 	require.NoError(t, tx.Commit(t.Context()))
 	inTx.End()
 
+	ctx, commit := tracer.Start(t.Context(), "commit")
+	tx = begin(t, b.pool)
+	working, err := oxbow.NewWorkingMemory("bob", "s", 0)
+	require.NoError(t, err)
+	_, err = working.Add(oxbow.WorkingItem{Content: "Bob plays the flute", Importance: new(1.0)})
+	require.NoError(t, err)
+	_, err = b.client.WithTx(tx).CommitWorkingMemory(ctx, working, oxbow.CommitOptions{})
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+	commit.End()
+
 	ctx, chat := tracer.Start(t.Context(), "chat")
 	_, err = b.client.AddMessages(ctx, []oxbow.NewMessage{{UserID: "eve", SessionID: "s", Role: "user",
 		Content: "我搬到了上海"}})
@@ -95,6 +106,7 @@ func TestTraceFromCallToProvider(t *testing.T) {
 		remembered["job check_trigger"])
 	require.Equal(t, []string{"request in a transaction", "oxbow.Remember", "job embed", "embedder embed"},
 		tree(all, inTx.SpanContext().TraceID())["embedder embed"])
+	require.Contains(t, tree(all, commit.SpanContext().TraceID()), "job embed")
 	said := tree(all, chat.SpanContext().TraceID())
 	require.Contains(t, said["extractor extract"], "job extract")
 	require.Equal(t, "chat", said["extractor extract"][0])

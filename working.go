@@ -28,6 +28,9 @@ const (
 	maxWorking     = 9
 )
 
+// defaultImportance is the importance of a memory without one.
+const defaultImportance = 0.5
+
 // WorkingItem is an item of the current conversation. Only Content is required; a zero value is the default.
 type WorkingItem struct {
 	// Key identifies the item within its working memory. Default: Content.
@@ -103,9 +106,11 @@ func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
 	} else if item.Metadata = nil; metadata != nil {
 		item.Metadata = metadata
 	}
+	importance := defaultImportance
 	if item.Importance != nil {
-		item.Importance = new(*item.Importance)
+		importance = *item.Importance
 	}
+	item.Importance = &importance
 	item.Key = cmp.Or(item.Key, item.Content)
 
 	w.mu.Lock()
@@ -113,9 +118,7 @@ func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
 	if i := w.find(item.Key); i >= 0 {
 		old := w.items[i]
 		item.Rehearsals = old.Rehearsals + 1
-		if old.Importance != nil && (item.Importance == nil || *item.Importance < *old.Importance) {
-			item.Importance = old.Importance
-		}
+		importance = max(importance, *old.Importance)
 		w.items[i] = &heldItem{item, name, old.committed}
 		return nil, nil
 	}
@@ -219,11 +222,13 @@ type CommittedItem struct {
 // concurrently or are repeated: the ExternalID is a hash of session, type and content. The items stay in the
 // working memory. An invalid value is an *InvalidError.
 func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory,
-	options CommitOptions) ([]CommittedItem, error) {
+	options CommitOptions) (written []CommittedItem, err error) {
+	ctx, end := c.span(ctx, "CommitWorkingMemory")
+	defer end(&err)
 	if w == nil {
 		return nil, errors.New("oxbow: CommitWorkingMemory: the working memory is nil")
 	}
-	options, err := options.withDefaults()
+	options, err = options.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +246,7 @@ func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory,
 		return nil, plain(err)
 	}
 	ids := slices.Clone(batch.IDs)
-	err = c.on(ctx, w.userID, func(tx pgx.Tx) error {
+	err = c.InTx(ctx, w.userID, func(tx pgx.Tx) error {
 		added, err := batch.Insert(ctx, tx)
 		if err != nil || added == int64(len(memories)) {
 			return err
@@ -254,7 +259,6 @@ func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory,
 	if c.tx == nil { // the caller's transaction may still roll back
 		w.markCommitted(due)
 	}
-	var written []CommittedItem
 	for i, held := range due {
 		if batch.IDs[i] == ids[i] {
 			written = append(written, CommittedItem{held.WorkingItem, ids[i]})
@@ -269,11 +273,8 @@ func (w *WorkingMemory) due(o CommitOptions) []heldItem {
 	defer w.mu.Unlock()
 	var due []heldItem
 	for _, held := range w.items {
-		importance := 0.5
-		if held.Importance != nil {
-			importance = *held.Importance
-		}
-		if held.committed != held.name && (held.Rehearsals >= o.MinRehearsals || importance >= o.MinImportance) {
+		if held.committed != held.name &&
+			(held.Rehearsals >= o.MinRehearsals || *held.Importance >= o.MinImportance) {
 			due = append(due, heldItem{held.copy(), held.name, ""})
 		}
 	}
@@ -324,9 +325,7 @@ func (w *WorkingMemory) weakest() int {
 
 func (h *heldItem) copy() WorkingItem {
 	item := h.WorkingItem
-	if item.Importance != nil {
-		item.Importance = new(*item.Importance)
-	}
+	item.Importance = new(*item.Importance)
 	if raw, ok := item.Metadata.(json.RawMessage); ok {
 		item.Metadata = slices.Clone(raw)
 	}

@@ -158,6 +158,9 @@ func TestWorkingMemoryReplacesInPlace(t *testing.T) {
 	require.Equal(t, []string{"Ann lives in Porto", "other"}, contents(items))
 	require.Equal(t, 1, items[0].Rehearsals)
 	require.InDelta(t, 0.9, *items[0].Importance, 0)
+	_, err = w.Add(oxbow.WorkingItem{Content: "other", Importance: new(0.3)})
+	require.NoError(t, err)
+	require.InDelta(t, 0.5, *w.Items()[1].Importance, 0, "the default is kept too")
 
 	// Returned and given values are copied.
 	metadata := map[string]any{"a": 1}
