@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 )
@@ -61,23 +60,15 @@ func (a *adapted) Embed(ctx context.Context, texts []string) ([][]float32, error
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range vectors {
-		normalize(v)
+	refused := &embedding.Error{Kind: embedding.Permanent, Model: a.model}
+	for i, v := range vectors {
+		if err := embedding.Normalize(v); err != nil {
+			vectors[i], refused.Message = nil, err.Error()
+			refused.Texts = append(refused.Texts, i)
+		}
+	}
+	if len(refused.Texts) > 0 {
+		return vectors, refused
 	}
 	return vectors, nil
-}
-
-// normalize scales a vector to length 1. It leaves a zero vector unchanged.
-func normalize(v []float32) {
-	var sum float64
-	for _, x := range v {
-		sum += float64(x) * float64(x)
-	}
-	if sum == 0 {
-		return
-	}
-	length := float32(math.Sqrt(sum))
-	for i := range v {
-		v[i] /= length
-	}
 }

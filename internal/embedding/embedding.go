@@ -1,7 +1,11 @@
 // Package embedding defines embedders, which turn texts into vectors, and contains the offline one.
 package embedding
 
-import "context"
+import (
+	"context"
+	"errors"
+	"math"
+)
 
 // MaxDimension is the longest vector that fits in a row. A vector is stored uncompressed inside its
 // row, and a row inside a page of 8 kB. With a user_id of 255 bytes, the longest allowed,
@@ -19,4 +23,24 @@ type Embedder interface {
 	// the context. With an *Error of kind Permanent Embed also returns the vectors, nil for each
 	// refused text; with any other error it returns none.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Normalize scales a vector to length 1, so that its numbers fit a half-precision column. The angle, which is all that
+// is compared, does not change.
+func Normalize(v []float32) error {
+	var sum float64
+	for _, f := range v {
+		sum += float64(f) * float64(f)
+	}
+	length := math.Sqrt(sum)
+	switch {
+	case math.IsNaN(length) || math.IsInf(length, 0):
+		return errors.New("a vector contains NaN or infinity")
+	case length == 0:
+		return errors.New("a vector is all zero")
+	}
+	for i := range v {
+		v[i] = float32(float64(v[i]) / length)
+	}
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"unicode/utf8"
 
@@ -178,8 +177,12 @@ func (r *remote) request(ctx context.Context, texts []string) ([][]float32, erro
 		return nil, r.invalid("%d vectors for %d texts", len(vectors), len(texts))
 	}
 	for _, v := range vectors {
-		if err := r.normalize(v); err != nil {
-			return nil, err
+		if len(v) != r.cfg.Dimension {
+			return nil, r.invalid("a vector has %d dimensions, but the configuration says %d: set the dimension of the "+
+				"model", len(v), r.cfg.Dimension)
+		}
+		if err := embedding.Normalize(v); err != nil {
+			return nil, r.invalid("%s", err)
 		}
 	}
 	return vectors, nil
@@ -199,28 +202,4 @@ func (r *remote) failed(x *provider.Exchange) error {
 func (r *remote) invalid(format string, args ...any) error {
 	return &embedding.Error{Kind: embedding.Invalid, Model: r.Model(), Status: http.StatusOK,
 		Message: fmt.Sprintf(format, args...)}
-}
-
-// normalize checks one vector and scales it to length 1, so that its numbers fit a half-precision
-// column. The angle, which is all that is compared, does not change.
-func (r *remote) normalize(v []float32) error {
-	if len(v) != r.cfg.Dimension {
-		return r.invalid("a vector has %d dimensions, but the configuration says %d: set the dimension of the model",
-			len(v), r.cfg.Dimension)
-	}
-	var sum float64
-	for _, f := range v {
-		sum += float64(f) * float64(f)
-	}
-	length := math.Sqrt(sum)
-	switch {
-	case math.IsNaN(length) || math.IsInf(length, 0):
-		return r.invalid("a vector contains NaN or infinity")
-	case length == 0:
-		return r.invalid("a vector is all zero")
-	}
-	for i := range v {
-		v[i] = float32(float64(v[i]) / length)
-	}
-	return nil
 }
