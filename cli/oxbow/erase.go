@@ -40,6 +40,9 @@ On a terminal, the command asks for confirmation. Otherwise it requires --yes.`,
 			if err := flags.check(users); err != nil {
 				return err
 			}
+			if a.json && len(users) > 1 {
+				return usagef("--json prints one receipt, got %d users", len(users))
+			}
 			if flags.user != "" {
 				users = []string{flags.user}
 			}

@@ -80,7 +80,7 @@ func (d *database) importV1(ctx context.Context, from string, o importv1.Options
 	if from != "" {
 		cfg, err := pgx.ParseConfig(from)
 		if err != nil {
-			return fmt.Errorf("--from: %w", err)
+			return fmt.Errorf("--from: %s", sentence(err))
 		}
 		if cfg.RuntimeParams["application_name"] == "" {
 			cfg.RuntimeParams["application_name"] = "oxbow import-v1"
@@ -113,8 +113,8 @@ func (d *database) importV1(ctx context.Context, from string, o importv1.Options
 
 func (d *database) printV1(r importv1.Report) {
 	if r.Already {
-		d.printf("Nothing to do: %s was imported on %s. --again imports newer rows.\n\n",
-			r.Source, format(r.Finished, minuteLayout, time.Local))
+		d.printf("Nothing to do: %s was imported on %s UTC. --again imports newer rows.\n\n",
+			r.Source, format(r.Finished, minuteLayout, time.UTC))
 	}
 	if r.Resumed {
 		d.printf("Continued an interrupted import. The figures include the earlier runs.\n\n")

@@ -285,6 +285,7 @@ func TestImportV1SaysWhatIsWrong(t *testing.T) {
 			"public.loose"},
 		`the column valid_from of public.late must be of type timestamptz, and is of type text`: {"--table",
 			"public.late"},
+		`--from: invalid database URL: `: {"--from", "postgres://x:y:z@:1:2/a"},
 		`--from: cannot connect to PostgreSQL on`: {"--from",
 			"postgres://h@127.0.0.1:1/d"},
 	} {

@@ -141,6 +141,7 @@ func TestWrongCommandLines(t *testing.T) {
 		`--memory requires --user`:                                      {"erase", "--memory", someID, "--yes"},
 		`--user requires --memory: to erase a user, run oxbow erase u`:  {"erase", "--user", "u", "--yes"},
 		`USER "u" and --memory exclude each other`:                      {"erase", "u", "--memory", someID, "--yes"},
+		`--json prints one receipt, got 2 users`:                        {"erase", "u", "v", "--yes", "--json"},
 		`--receipt accepts one user, got 2`:                             {"erase", "u", "v", "--receipt", "x"},
 		`"oxbow erase" deletes data: add --yes to confirm`:              {"erase", "u"},
 		`"oxbow trait delete" deletes data: add --yes to confirm`:       {"trait", "delete", someID},
