@@ -71,8 +71,8 @@ func (c *Client) History(ctx context.Context, userID string, id uuid.UUID) (chan
 }
 
 // Versions returns all versions of a memory, including itself, in the order in which they became true:
-// those that it superseded or contradicts, and those that superseded or contradict it. ErrNotFound if the
-// user has no such memory.
+// those that it superseded or contradicts, and those that superseded or contradict it. The text of a version
+// of sensitivity 3 is "[sealed]"; Get opens it. ErrNotFound if the user has no such memory.
 func (c *Client) Versions(ctx context.Context, userID string, id uuid.UUID) (versions []Memory, err error) {
 	versions, err = inUser(ctx, c, userID, func(tx pgx.Tx) ([]Memory, error) {
 		return store.Versions(ctx, tx, userID, id)

@@ -36,7 +36,7 @@ func (c *Client) AddMessages(ctx context.Context, messages []NewMessage) (ids []
 }
 
 // Messages returns the messages of a conversation in order. The client's Sealer opens messages of
-// sensitivity 3. If it cannot open some, Messages returns those without text, together with ErrSealed.
+// sensitivity 3. If it cannot open some, their text is "[sealed]", and the error is ErrSealed.
 func (c *Client) Messages(ctx context.Context, userID, sessionID string) (messages []Message, err error) {
 	err = c.on(ctx, userID, func(tx pgx.Tx) error {
 		messages, err = store.Messages(ctx, tx, userID, sessionID)

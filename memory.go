@@ -103,7 +103,7 @@ func (c *Client) insert(ctx context.Context, batch *store.Batch) (added int64, e
 
 // Get returns a memory of the user, even if it is forgotten (ForgottenAt) or superseded (ExpiredAt).
 // ErrNotFound if the user has no such memory. The client's Sealer opens a memory of sensitivity 3; if it
-// cannot, Get returns the memory without text, together with ErrSealed.
+// cannot, Get returns the memory with the text "[sealed]", together with ErrSealed.
 func (c *Client) Get(ctx context.Context, userID string, id uuid.UUID) (Memory, error) {
 	m, err := inUser(ctx, c, userID, func(tx pgx.Tx) (Memory, error) { return store.GetMemory(ctx, tx, userID, id) })
 	if err == nil {
