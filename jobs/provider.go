@@ -108,17 +108,19 @@ func (e pausedError) Unwrap() error { return e.because }
 
 // call runs ask unless calls are paused. The error is an *UnavailableError if they are, or if ask
 // finds the provider down.
-func (p *Provider) call(ctx context.Context, limit time.Duration, ask func(context.Context) error) error {
+func (p *Provider) call(ctx context.Context, limit time.Duration, ask func(context.Context) error) (err error) {
 	if err := p.enter(); err != nil {
 		return err
 	}
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := ask(within)
+	err = context.Canceled // unless ask returns: a panic says nothing about the provider
+	defer func() { err = p.leave(err) }()
+	err = ask(within)
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
 		err = &UnavailableError{Err: fmt.Errorf("no answer within %s", limit)}
 	}
-	return p.leave(err)
+	return err
 }
 
 func (p *Provider) enter() error {

@@ -68,6 +68,13 @@ func TestProviderIsAskedByOne(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.False(t, p.Status().Down())
+
+	require.Error(t, p.call(t.Context(), time.Second, func(context.Context) error { return down }))
+	c.at = c.at.Add(time.Minute)
+	require.Panics(t, func() { _ = p.call(t.Context(), time.Second, func(context.Context) error { panic("a bug") }) })
+	require.True(t, p.Status().Down())
+	require.NoError(t, p.call(t.Context(), time.Second, func(context.Context) error { return nil }),
+		"the one that panicked has ended")
 }
 
 func TestProviderErrors(t *testing.T) {
