@@ -170,11 +170,14 @@ func (w *extractWorker) failed(ctx context.Context, job *river.Job[ExtractArgs],
 		if err != nil {
 			return err
 		}
-		w.Logger.ErrorContext(ctx, "extraction failed; the messages will be retried", "messages", len(e.Messages),
-			"times", times, "error", why)
 		if err := complete(ctx, tx, job); err != nil {
 			return err
 		}
+		if times == 0 { // another extraction took them, or they were erased
+			return w.succeed(ctx, tx, job)
+		}
+		w.Logger.ErrorContext(ctx, "extraction failed; the messages will be retried", "messages", len(e.Messages),
+			"times", times, "error", why)
 		again := job.Args
 		again.Retry = true
 		pause := min(time.Minute<<min(times-1, 10), maxExtractPause)

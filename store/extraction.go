@@ -296,7 +296,7 @@ func PassOverMessages(ctx context.Context, db DB, s Session) error {
 }
 
 // ExtractionFailed records why extraction from the messages failed. It returns the highest failure
-// count among them.
+// count among them, or 0 if none of them waits for extraction any more.
 func ExtractionFailed(ctx context.Context, db DB, userID string, messages []uuid.UUID, why string) (int, error) {
 	return one[int](ctx, db, "record why the extraction failed", `
 		with failed as (

@@ -253,6 +253,19 @@ func TestExtractorAnswersNonsense(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.messages where extracted_at is null`))
 }
 
+// A message that another job extracts while the answer for it turns out useless is done.
+func TestExtractorAnswersNonsenseTooLate(t *testing.T) {
+	b := setup(t)
+	b.listen().before = func(int, reasoner.Conversation) (*reasoner.Extraction, error) {
+		b.exec(`update oxbow.messages set extracted_at = now()`)
+		return nil, &reasoner.AnswerError{Problem: "that is prose"}
+	}
+	b.say("ann", "s1", "fact: Ann plays chess")
+	b.work()
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'extract' and state = 'completed' and attempt = 1`))
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'extract'`))
+}
+
 // An update supersedes several memories if they were shown to the extractor and are still current.
 func TestUpdateOfSeveral(t *testing.T) {
 	b := setup(t)
