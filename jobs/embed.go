@@ -142,12 +142,14 @@ func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
 		failpoint.Reach(failpoint.EmbedComputed)
 		err = w.write(ctx, b, memories, made)
 	}
-	switch {
-	case err == nil || ctx.Err() != nil || errors.Is(err, rivertype.ErrNotFound):
+	if err == nil || ctx.Err() != nil || errors.Is(err, rivertype.ErrNotFound) {
 		return err
+	}
+	memories = batchMemories(b, memories) // not those of jobs that were erased
+	switch {
 	case store.IsDataError(err) && len(b.jobs) > 1:
 		return err
-	case store.IsDataError(err) && len(refs) > 1:
+	case store.IsDataError(err) && len(memories) > 1:
 		return w.split(ctx, b.jobs[0])
 	}
 	indexErr := pastDeadlocks(ctx, w.DB, func(tx pgx.Tx) error { return w.index(ctx, tx, b, memories) })

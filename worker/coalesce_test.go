@@ -78,6 +78,18 @@ func TestCoalesceBadMemory(t *testing.T) {
 		and errors[1] ->> 'error' like '%memory of 7%'`))
 }
 
+// A batch that is cut to a single memory, which PostgreSQL rejects, leaves no job without memories.
+func TestCoalesceBadLargeMemory(t *testing.T) {
+	b := setup(t)
+	b.cfg.Concurrency = 1
+	b.exec(`alter table oxbow.memory_terms_document add constraint test_poison check (user_id <> 'user 1') not valid`)
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content) select 'user ' || n, 'document', repeat('x',
+		600000) || n from generate_series(1, 3) n`)
+	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
+	require.Equal(t, 2, b.count(`oxbow.river_job where kind = 'embed' and state = 'completed'`))
+	require.Equal(t, 3, b.count(`oxbow.river_job where kind = 'embed'`))
+}
+
 // One text may cause an invalid answer, so each text is then embedded alone.
 func TestCoalesceNonsense(t *testing.T) {
 	b := setup(t)
