@@ -212,7 +212,7 @@ func nextPage[K comparable, T any](ctx context.Context, tx DB, setting string, l
 
 // EraseForgotten erases at most limit memories forgotten before the given time, one per statement,
 // and returns their number.
-func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (int, error) {
+func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (erased int, err error) {
 	const what = "erase forgotten memories"
 	old, err := list[MemoryRef](ctx, db, what, `
 		select user_id, id from oxbow.memories
@@ -221,21 +221,26 @@ func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (in
 	if err != nil {
 		return 0, err
 	}
-	for i, m := range old {
-		_, err := run(ctx, db, what, `
-			with refused as ( -- a trait that its user wanted forgotten is not made again
+	for _, m := range old {
+		n, err := run(ctx, db, what, `
+			with due as ( -- unless it was restored meanwhile
+			  select m.user_id, m.id from oxbow.memories m
+			   where m.user_id = $1::text and m.id = $2::uuid and m.forgotten_at < $3::timestamptz
+			     for update
+			), refused as ( -- a trait that its user wanted forgotten is not made again
 			  insert into oxbow.trait_refusals (user_id, hash)
 			  select m.user_id, oxbow.trait_hash(said)
-			    from oxbow.memories_trait m, unnest(array[m.content, m.trait_key]) said
-			   where m.user_id = $1::text and m.id = $2::uuid and said is not null
+			    from due join oxbow.memories_trait m using (user_id, id), unnest(array[m.content, m.trait_key]) said
+			   where said is not null
 			  on conflict do nothing
 			)
-			select oxbow.erase_memory($1::text, $2::uuid)`, m.UserID, m.ID)
+			select oxbow.erase_memory(user_id, id) from due`, m.UserID, m.ID, before)
 		if err != nil {
-			return i, err
+			return erased, err
 		}
+		erased += int(n)
 	}
-	return len(old), nil
+	return erased, nil
 }
 
 // recountTime is the duration after which RecountTerms leaves the remaining users to the next call.

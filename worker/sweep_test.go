@@ -202,6 +202,27 @@ func TestSweepErasesForgottenMemories(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.river_job where args::text like '%' || $1 || '%'`, ids[0].String()))
 }
 
+// A memory that its user restores while sweep waits for another one is kept.
+func TestSweepMeetsARestore(t *testing.T) {
+	b := setup(t)
+	ids := b.insert("ann", "one", "two")
+	require.NoError(t, b.drain())
+	b.exec(`update oxbow.memories set forgotten_at = now() - interval '31 days' - (content = 'one')::int * interval '1 hour'`)
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	_, err = tx.Exec(t.Context(), `select from oxbow.memories where id = $1 for update`, ids[0])
+	require.NoError(t, err)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('sweep', 'default', 1, '{}')`)
+	swept := make(chan error, 1)
+	go func() { swept <- b.drain() }()
+	b.eventually(`select count(*) = 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+	b.exec(`select oxbow.restore('ann', $1)`, ids[1])
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-swept)
+	require.Equal(t, []string{"two"}, get[[]string](b, `select array_agg(content) from oxbow.memories`))
+}
+
 // Sweep deletes the completed jobs that are older than the retention of their kind, and no others. River deletes those
 // older than jobs.MaxRetention.
 func TestSweepDeletesCompletedJobs(t *testing.T) {
