@@ -112,3 +112,15 @@ func TestErasedEvidenceOfAnEditedTrait(t *testing.T) {
 		require.Zero(t, one[int](t, tx, `select count(*) from oxbow.`+table+` where user_id = $1`, user), table)
 	}
 }
+
+// No setting of an application keeps a trait whose evidence it deletes.
+func TestAppCannotSwitchOffReweighing(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	early(ann(t)).Insert(t, tx)
+	asApp(t, tx)
+	setUser(t, tx, ann(t))
+	exec(t, tx, `set local oxbow.erasing = 'on'`)
+	exec(t, tx, `delete from oxbow.memories where memory_type <> 'trait'`)
+	require.Empty(t, all[string](t, tx, `select content from oxbow.memories`))
+}

@@ -35,10 +35,14 @@ func repairTrait(ctx context.Context, db store.DB, userID string, id uuid.UUID) 
 // because a repair must not erase any.
 func withoutWeighing(ctx context.Context, db store.DB, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `select set_config('oxbow.erasing', 'on', true)`); err != nil {
+		if _, err := tx.Exec(ctx, `select oxbow.mark_erasing(true)`); err != nil {
 			return err
 		}
-		return f(tx)
+		if err := f(tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `select oxbow.mark_erasing(false)`)
+		return err
 	})
 }
 

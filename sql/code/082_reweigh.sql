@@ -186,14 +186,33 @@ begin
 end $$;
 call oxbow.grant_worker('erase_wordings');
 
--- reweigh_traits recomputes traits whose evidence was deleted. The setting oxbow.erasing marks the erasure
--- of a whole user.
+-- mark_erasing marks the transaction as the erasure of a whole user, or as a repair: deletions in it reweigh and
+-- withdraw nothing. The mark is a row that no other transaction sees, and not a setting, which every role may change.
+-- The caller removes it before the commit.
+create or replace function oxbow.mark_erasing(_on boolean) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if _on then
+    insert into oxbow.settings (key, value) values ('erasing ' || pg_current_xact_id(), 'true');
+  else
+    delete from oxbow.settings s where s.key = 'erasing ' || pg_current_xact_id();
+  end if;
+end $$;
+call oxbow.grant_worker('mark_erasing');
+
+-- is_erasing reports whether the transaction is marked by mark_erasing.
+create or replace function oxbow.is_erasing() returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select exists (select from oxbow.settings s where s.key = 'erasing ' || pg_current_xact_id());
+$$;
+
+-- reweigh_traits recomputes traits whose evidence was deleted.
 create or replace function oxbow.reweigh_traits() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   g record;
 begin
-  if current_setting('oxbow.erasing', true) = 'on' then
+  if oxbow.is_erasing() then
     return null;
   end if;
   for g in
@@ -211,7 +230,7 @@ create or replace trigger reweigh_traits after delete on oxbow.trait_evidence
 create or replace function oxbow.leave_parent() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  if coalesce(current_setting('oxbow.erasing', true), '') <> 'on' then
+  if not oxbow.is_erasing() then
     update oxbow.memories_trait m set trait_parent_id = null
      where m.user_id = old.user_id and m.trait_parent_id = old.id;
   end if;

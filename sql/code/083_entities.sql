@@ -243,7 +243,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set enab
 declare
   _user text;
 begin
-  if coalesce(current_setting('oxbow.erasing', true), '') = 'on' then
+  if oxbow.is_erasing() then
     return null; -- the user's entities are deleted too
   end if;
   for _user in select distinct user_id from deleted order by user_id loop

@@ -332,7 +332,7 @@ declare
   _counts bigint[] := array_fill(0::bigint, array[cardinality(_tables)]);
   _n bigint;
 begin
-  perform set_config('oxbow.erasing', 'on', true); -- do not reweigh traits that are erased too
+  perform oxbow.mark_erasing(true); -- do not reweigh traits that are erased too
   loop
     -- Memories first, as in embed: this waits for a job that is writing, and a later job finds nothing.
     perform from oxbow.memories m where m.user_id = _user_id order by m.id for update;
@@ -347,7 +347,7 @@ begin
     end loop;
     exit when _n = 0;
   end loop;
-  perform set_config('oxbow.erasing', '', true);
+  perform oxbow.mark_erasing(false);
   perform oxbow.erase_places(_user_id);
   -- the import of version 1 quotes records that it refused
   update oxbow.settings s

@@ -224,7 +224,7 @@ declare
   _ids uuid[];
   _id uuid;
 begin
-  if coalesce(current_setting('oxbow.erasing', true), '') = 'on' then
+  if oxbow.is_erasing() then
     return null; -- the summaries are erased too
   end if;
   for d in
