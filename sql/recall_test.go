@@ -319,6 +319,7 @@ func TestRecallRefusesBadArguments(t *testing.T) {
 		"null type":       {row{"types": []*string{nil}}, "types", "null"},
 		"no results":      {row{"max_results": 0}, "max_results", "'0'"},
 		"too many":        {row{"max_results": 1001}, "max_results", "'1001'"},
+		"far too many":    {row{"max_results": math.MaxInt32}, "max_results", "'2147483647'"},
 		"null results":    {row{"max_results": nil}, "max_results", "null"},
 		"endless now":     {row{"now": "infinity"}, "now", "infinity"},
 		"no query":        {row{"query": nil}, "query", "null"},

@@ -61,7 +61,7 @@ language plpgsql stable security definer
 #variable_conflict error
 declare
   _known constant text[] := array['fact', 'episodic', 'trait', 'document'];
-  _limit constant integer := 60 + recall.max_results; -- of each channel
+  _limit constant integer := 60 + least(recall.max_results, 1000); -- of each channel
   _types text[];
   _filter oxbow.recall_filter; -- null: everything passes
   _now constant timestamptz := coalesce(recall.now, pg_catalog.now());
