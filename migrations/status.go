@@ -16,7 +16,7 @@ type Status struct {
 	Problem    string      `json:"problem,omitempty"`
 	Ours       Version     `json:"oxbow"`
 	River      Version     `json:"river"`
-	Migrations []Migration `json:"migrations"` // River's first, each line in order
+	Migrations []Migration `json:"migrations"` // River's first, each line in order; empty for ErrUnreleased
 	// CodeCurrent reports whether functions, triggers and views are this binary's; otherwise
 	// ChangedCode names the files.
 	CodeCurrent bool     `json:"code_current"`
@@ -98,6 +98,9 @@ func (st state) status(src source) (Status, error) {
 			status.MissingRoles = append(status.MissingRoles, role)
 		}
 	}
+	if st.unreleased {
+		return status, nil
+	}
 	river, err := newRiver()
 	if err != nil {
 		return Status{}, err
@@ -115,8 +118,7 @@ func (st state) status(src source) (Status, error) {
 	}
 	for i, name := range names {
 		version := int32(i + 1)
-		applied := version <= st.ours.Current && !st.unreleased
-		status.Migrations = append(status.Migrations, Migration{"oxbow", version, name, applied})
+		status.Migrations = append(status.Migrations, Migration{"oxbow", version, name, version <= st.ours.Current})
 	}
 	return status, nil
 }

@@ -50,6 +50,7 @@ func TestUnreleasedSchemaIsRefused(t *testing.T) {
 	st, err := migrations.Read(t.Context(), dsn)
 	require.NoError(t, err)
 	require.Contains(t, st.Problem, "cannot upgrade")
+	require.Empty(t, st.Migrations)
 	require.Equal(t, before, objects(t, conn))
 	require.Equal(t, []string{"A boat on the river."}, list(t, conn, `select content from oxbow.memories`))
 	require.Equal(t, []string{"abc"}, list(t, conn, `select checksum from oxbow.installed_code`))

@@ -105,13 +105,17 @@ func (a *app) printVersion(ctx context.Context) error {
 }
 
 func (a *app) printMigrations(st migrations.Status) {
+	if len(st.Migrations) == 0 {
+		a.printf("Not ready: %s.\n", st.Problem)
+		return
+	}
 	t := a.table("line", "#version", "name", "state")
 	for _, m := range st.Migrations {
 		t.add(m.Line, fmt.Sprint(m.Version), m.Name, map[bool]string{true: "applied", false: "pending"}[m.Applied])
 	}
 	code := "up to date"
 	if !st.CodeCurrent {
-		code = "pending: " + strings.Join(st.ChangedCode, ", ")
+		code = fmt.Sprintf("pending: %d files", len(st.ChangedCode)) // --json names them
 	}
 	t.add("code", "", "functions, triggers, views", code)
 	t.print()

@@ -33,6 +33,7 @@ func TestMigrate(t *testing.T) {
 	require.Zero(t, r.code)
 	require.Contains(t, r.out, "pending")
 	require.NotContains(t, r.out, "applied")
+	require.Regexp(t, `views +pending: \d+ files`, r.out)
 
 	r = migrate("up", "--verbose")
 	require.Zero(t, r.code, r.err)
