@@ -103,7 +103,7 @@ declare
   _user text;
   _hash uuid;
   _keep uuid;
-  _folded integer;
+  _folded bigint;
   _level smallint;
   _named uuid[];
   _gone_users text[] := '{}';
@@ -156,7 +156,8 @@ begin
     _gone := _gone || _named;
     if _folded > 0 then
       update oxbow.memories_fact
-         set mention_count = mention_count + _folded, sensitivity = greatest(sensitivity, _level), updated_at = now()
+         set mention_count = least(mention_count + _folded, 2147483647),
+             sensitivity = greatest(sensitivity, _level), updated_at = now()
        where user_id = _user and id = _keep;
     end if;
   end loop;

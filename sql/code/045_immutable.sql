@@ -57,9 +57,9 @@ end $$;
 create or replace trigger refuse_trait before insert on oxbow.memories_trait
   for each row execute function oxbow.refuse_trait();
 
--- refuse_trait_change rejects changes to what reflection concluded, unless made by a trusted role. People
--- correct a trait with oxbow.edit_trait. The trigger fires once per statement, so settling a thousand
--- traits checks once.
+-- refuse_trait_change rejects changes to what reflection concluded and when that held, unless made by a trusted role.
+-- People correct a trait with oxbow.edit_trait. For the columns of traits the trigger fires once per statement, so
+-- settling a thousand traits checks once; for columns that all memories have, for each trait.
 create or replace function oxbow.refuse_trait_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -69,8 +69,15 @@ begin
       message = format('%s may not change the fields of a trait', current_user),
       hint    = 'oxbow.edit_trait(user_id => …, id => …, …) corrects a trait.';
   end if;
-  return null;
+  return new;
 end $$;
+
+create or replace trigger refuse_trait_times
+  before update of valid_at, invalid_at, created_at, expired_at, superseded_by on oxbow.memories_trait
+  for each row
+  when ((old.valid_at, old.invalid_at, old.created_at, old.expired_at, old.superseded_by)
+        is distinct from (new.valid_at, new.invalid_at, new.created_at, new.expired_at, new.superseded_by))
+  execute function oxbow.refuse_trait_change();
 
 do $$
 declare

@@ -63,7 +63,7 @@ begin
     delete from oxbow.activity a using batch b where a.user_id = b.user_id and a.id = b.id
     returning a.user_id, a.memory_id, a.at, a.used
   ), touched as (
-    select user_id, memory_id, count(*)::integer as times, max(at) as last, max(at) filter (where used) as used_at
+    select user_id, memory_id, count(*) as times, max(at) as last, max(at) filter (where used) as used_at
       from taken group by user_id, memory_id
   ), locked as (
     select m.user_id, m.memory_type, m.id, u.times, u.last, u.used_at
@@ -72,7 +72,7 @@ begin
        for no key update of m
   ), folded as (
     update oxbow.memories m
-       set access_count = m.access_count + l.times, last_accessed_at = greatest(m.last_accessed_at, l.last)
+       set access_count = least(m.access_count + l.times, 2147483647), last_accessed_at = greatest(m.last_accessed_at, l.last)
       from locked l
      where m.user_id = l.user_id and m.memory_type = l.memory_type and m.id = l.id
   )

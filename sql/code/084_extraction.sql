@@ -187,7 +187,7 @@ begin
       when 'NOOP' then
         mentioned := mentioned + 1;
         update oxbow.memories m
-           set mention_count = m.mention_count + 1, updated_at = now(),
+           set mention_count = least(m.mention_count + 1::bigint, 2147483647), updated_at = now(),
                sensitivity = greatest(m.sensitivity, (select max(g.sensitivity) from oxbow.messages g
                                                        where g.user_id = _user_id and g.id = any(r.sources)))
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;

@@ -137,7 +137,7 @@ declare
 begin
   loop
     _later := array(select m.superseded_by from oxbow.memories_document m
-                     where m.user_id = _user_id and m.id = any (_later) and m.superseded_by is not null);
+                     where m.user_id = _user_id and m.id = any (_later) and m.superseded_by <> all (_ids));
     exit when cardinality(_later) = 0;
     _ids := _ids || _later;
   end loop;
