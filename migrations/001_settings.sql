@@ -8,13 +8,18 @@ language plpgsql immutable as $$ begin return false; end $$;
 create function oxbow.is_timezone(name text) returns boolean
 language plpgsql stable as $$ begin return false; end $$;
 
+create function oxbow.valid_time(_field text, _at timestamptz) returns boolean
+language plpgsql immutable as $$ begin return false; end $$;
+
 create function oxbow.valid_memory(_user_id text, _content text, _valid_at timestamptz, _invalid_at timestamptz,
-  _created_at timestamptz, _session_id text, _speaker text, _external_id text, _importance double precision,
-  _strength double precision, _metadata jsonb, _sensitivity smallint, _sealed bytea, _sealed_key text) returns boolean
+  _created_at timestamptz, _expired_at timestamptz, _updated_at timestamptz, _forgotten_at timestamptz,
+  _last_accessed_at timestamptz, _expires_at timestamptz, _session_id text, _speaker text, _external_id text,
+  _importance double precision, _strength double precision, _metadata jsonb, _sensitivity smallint, _sealed bytea,
+  _sealed_key text) returns boolean
 language plpgsql immutable as $$ begin return false; end $$;
 
 create function oxbow.valid_message(_user_id text, _session_id text, _role text, _content text, _speaker text,
-  _metadata jsonb, _sensitivity smallint, _sealed bytea, _sealed_key text) returns boolean
+  _metadata jsonb, _created_at timestamptz, _sensitivity smallint, _sealed bytea, _sealed_key text) returns boolean
 language plpgsql immutable as $$ begin return false; end $$;
 
 -- content_hash returns a hash of a text, equal for texts that differ only in the case of the first letter,
@@ -169,4 +174,4 @@ create table oxbow.trait_rules (
 
 drop table oxbow.trait_rules, oxbow.policy_changes, oxbow.policy_definitions cascade;
 drop table oxbow.settings;
-drop function oxbow.content_hash, oxbow.valid_message, oxbow.valid_memory, oxbow.is_timezone, oxbow.reject;
+drop function oxbow.content_hash, oxbow.valid_message, oxbow.valid_memory, oxbow.valid_time, oxbow.is_timezone, oxbow.reject;

@@ -68,8 +68,9 @@ create table oxbow.memories (
   -- With this column order the planner looks up a memory by its key in this index, even without statistics.
   primary key (user_id, id, memory_type),
   unique (user_id, external_id, memory_type),
-  constraint valid check (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker,
-    external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
+  constraint valid check (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
+    forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata,
+    sensitivity, sealed, sealed_key))
 ) partition by list (memory_type);
 
 create table oxbow.memories_fact partition of oxbow.memories for values in ('fact')

@@ -15,6 +15,9 @@ create table oxbow.sessions (
     or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
   constraint id_length check (octet_length(id) between 1 and 1024
     or oxbow.reject('id', id, 'must have 1 to 1024 bytes')),
+  constraint times check (oxbow.valid_time('started_at', started_at)
+    and oxbow.valid_time('last_activity_at', last_activity_at) and oxbow.valid_time('ended_at', ended_at)
+    and oxbow.valid_time('last_reflected_at', last_reflected_at)),
   primary key (user_id, id)
 );
 -- sessions with activity since their last reflection
@@ -38,8 +41,8 @@ create table oxbow.messages (
   sealed           bytea,
   sealed_key       text,                       -- the id of the key that opens it
   primary key (user_id, id),
-  constraint valid check (oxbow.valid_message(user_id, session_id, role, content, speaker, metadata, sensitivity,
-    sealed, sealed_key))
+  constraint valid check (oxbow.valid_message(user_id, session_id, role, content, speaker, metadata, created_at,
+    sensitivity, sealed, sealed_key))
 );
 create index messages_session_idx     on oxbow.messages (user_id, session_id, seq);
 create index messages_unextracted_idx on oxbow.messages (user_id, session_id, seq) where extracted_at is null;

@@ -42,6 +42,10 @@ func TestBadMemoriesAreRefusedByFieldAndValue(t *testing.T) {
 			"invalid_at", "'infinity'"},
 		"created in 10000": {row{"created_at": time.Date(10000, 1, 2, 0, 0, 0, 0, time.UTC)}, "created_at",
 			"10000-01-0"},
+		"expires never": {row{"expires_at": pgtype.Timestamptz{Valid: true, InfinityModifier: pgtype.Infinity}},
+			"expires_at", "'infinity'"},
+		"was never believed": {row{"expired_at": pgtype.Timestamptz{Valid: true,
+			InfinityModifier: pgtype.NegativeInfinity}}, "expired_at", "'-infinity'"},
 		"valid before 1":   {row{"valid_at": time.Date(0, 12, 30, 0, 0, 0, 0, time.UTC)}, "valid_at", "0001-12-30"},
 		"long external id": {row{"external_id": strings.Repeat("x", 1025)}, "external_id", "1025 bytes"},
 		"long session":     {row{"session_id": strings.Repeat("x", 1025)}, "session_id", "1025 bytes"},
@@ -189,9 +193,22 @@ func TestBadMessagesAreRefused(t *testing.T) {
 	good := row{"user_id": "ann", "session_id": "s", "content": "one"}
 	sql, args := good.statement("oxbow.messages")
 	exec(t, tx, sql, args...)
-	for field, value := range map[string]any{"role": "robot", "content": " ", "user_id": "", "session_id": ""} {
+	for field, value := range map[string]any{"role": "robot", "content": " ", "user_id": "", "session_id": "",
+		"speaker": strings.Repeat("x", 1025), "metadata": "[1]",
+		"created_at": time.Date(10000, 1, 2, 0, 0, 0, 0, time.UTC)} {
 		sql, args := good.with(row{field: value}).statement("oxbow.messages")
 		err := fails(t, tx, sql, args...)
+		require.Equal(t, "23514", err.Code)
+		require.Equal(t, field, err.ColumnName)
+	}
+}
+
+// A time that nothing can be added to would stop the search for due reflections of all users.
+func TestBadSessionsAreRefused(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for _, field := range []string{"started_at", "last_activity_at", "ended_at", "last_reflected_at"} {
+		err := fails(t, tx, "insert into oxbow.sessions (user_id, id, "+field+") values ($1, 's', '294276-12-31')", ann(t))
 		require.Equal(t, "23514", err.Code)
 		require.Equal(t, field, err.ColumnName)
 	}

@@ -349,7 +349,7 @@ CREATE TABLE oxbow.memories (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
 )
 PARTITION BY LIST (memory_type);
 
@@ -430,7 +430,7 @@ CREATE TABLE oxbow.memories_document (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
 );
 
 ALTER TABLE ONLY oxbow.memories_document
@@ -502,7 +502,7 @@ CREATE TABLE oxbow.memories_episodic (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='95');
 
@@ -577,7 +577,7 @@ CREATE TABLE oxbow.memories_fact (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.1');
 
@@ -657,7 +657,7 @@ CREATE TABLE oxbow.memories_trait (
     CONSTRAINT trait_confidence_range CHECK (((trait_confidence IS NULL) OR ((trait_confidence >= (0)::double precision) AND (trait_confidence <= (1)::double precision)) OR oxbow.reject('trait_confidence'::text, (trait_confidence)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT trait_stage_known CHECK (((trait_stage IS NULL) OR (trait_stage = ANY (ARRAY['trend'::text, 'candidate'::text, 'emerging'::text, 'established'::text, 'core'::text, 'dissolved'::text])) OR oxbow.reject('trait_stage'::text, trait_stage, 'must be trend, candidate, emerging, established, core or dissolved'::text))),
     CONSTRAINT trait_subtype_known CHECK (((trait_subtype IS NULL) OR (trait_subtype = ANY (ARRAY['behavior'::text, 'preference'::text, 'core'::text])) OR oxbow.reject('trait_subtype'::text, trait_subtype, 'must be behavior, preference or core'::text))),
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
 
@@ -988,7 +988,7 @@ CREATE TABLE oxbow.messages (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_message(user_id, session_id, role, content, speaker, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_message(user_id, session_id, role, content, speaker, metadata, created_at, sensitivity, sealed, sealed_key))
 );
 
 ALTER TABLE ONLY oxbow.messages
@@ -1370,6 +1370,7 @@ CREATE TABLE oxbow.sessions (
     summary_id uuid,
     summarized_seq bigint,
     CONSTRAINT id_length CHECK ((((octet_length(id) >= 1) AND (octet_length(id) <= 1024)) OR oxbow.reject('id'::text, id, 'must have 1 to 1024 bytes'::text))),
+    CONSTRAINT times CHECK ((oxbow.valid_time('started_at'::text, started_at) AND oxbow.valid_time('last_activity_at'::text, last_activity_at) AND oxbow.valid_time('ended_at'::text, ended_at) AND oxbow.valid_time('last_reflected_at'::text, last_reflected_at))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 
