@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/internal/jsonl"
 )
 
 // ImportOptions configures an import. The zero value rejects traits, and the first bad line fails
@@ -68,7 +70,7 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 	if err != nil {
 		return ImportReport{}, Explain(err)
 	}
-	in, err := newLines(r)
+	in, err := jsonl.NewReader(r)
 	if err != nil {
 		return ImportReport{}, err
 	}
@@ -144,7 +146,7 @@ func adoptTraits(ctx context.Context, tx pgx.Tx) error {
 // importSource converts lines to rows for COPY.
 type importSource struct {
 	ctx     context.Context
-	lines   *lines
+	lines   *jsonl.Reader
 	options ImportOptions
 	tables  []string // tables that records may belong to
 
@@ -158,14 +160,14 @@ type importSource struct {
 
 // Next advances to the next line that yields a row.
 func (s *importSource) Next() bool {
-	for s.err == nil && s.ctx.Err() == nil && s.lines.next() {
-		s.report.Lines = s.lines.number
+	for s.err == nil && s.ctx.Err() == nil && s.lines.Next() {
+		s.report.Lines = s.lines.Number
 		if s.options.Progress != nil && s.report.Lines%progressEvery == 0 {
 			s.options.Progress(s.report)
 		}
-		row, err := s.read(s.lines.text)
+		row, err := s.read(s.lines.Line)
 		if bad, ok := errors.AsType[*InvalidError](err); ok {
-			bad.Line = s.lines.number
+			bad.Line = s.lines.Number
 			if s.options.SkipBad {
 				s.report.Bad++
 				if s.options.OnBad != nil {
@@ -184,7 +186,7 @@ func (s *importSource) Next() bool {
 		}
 	}
 	if s.err == nil {
-		s.err = errors.Join(s.ctx.Err(), s.lines.err)
+		s.err = errors.Join(s.ctx.Err(), s.lines.Err)
 	}
 	return false
 }
@@ -214,7 +216,7 @@ func (s *importSource) read(line []byte) ([]any, error) {
 			return nil, err
 		}
 		s.report.Memories++
-		return append([]any{int64(s.lines.number)}, m...), nil
+		return append([]any{int64(s.lines.Number)}, m...), nil
 	case kind == "question":
 		s.report.Ignored++
 		return nil, nil
@@ -228,7 +230,7 @@ func (s *importSource) read(line []byte) ([]any, error) {
 		}
 		s.report.Records++
 		row := make([]any, len(copyColumns)+1)
-		row[0], row[len(row)-2], row[len(row)-1] = int64(s.lines.number), kind, record
+		row[0], row[len(row)-2], row[len(row)-1] = int64(s.lines.Number), kind, record
 		return row, nil
 	}
 	return nil, Invalid("type", kind, "must be memory, question, or a table of an export")

@@ -1,14 +1,10 @@
 package store
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -17,53 +13,6 @@ import (
 
 	"github.com/google/uuid"
 )
-
-// maxLine limits the memory used for one line. A content of 1 MiB is far below it even if every
-// byte is escaped.
-const maxLine = 64 << 20
-
-// lines reads a file line by line.
-type lines struct {
-	scanner *bufio.Scanner
-	number  int    // of the current line, from 1
-	text    []byte // the current line without surrounding white space, valid until the next call of next
-	err     error
-}
-
-// newLines returns a reader of r's lines. It detects gzip by the first two bytes.
-func newLines(r io.Reader) (*lines, error) {
-	buffered := bufio.NewReaderSize(r, 1<<16)
-	var plain io.Reader = buffered
-	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		unpacked, err := gzip.NewReader(buffered)
-		if err != nil {
-			return nil, fmt.Errorf("the file begins like one compressed with gzip, but: %w", err)
-		}
-		plain = unpacked
-	}
-	scanner := bufio.NewScanner(plain)
-	scanner.Buffer(make([]byte, 1<<16), maxLine)
-	return &lines{scanner: scanner}, nil
-}
-
-func (l *lines) next() bool {
-	if !l.scanner.Scan() {
-		switch err := l.scanner.Err(); {
-		case errors.Is(err, bufio.ErrTooLong):
-			l.err = fmt.Errorf("line %d is longer than 64 MiB", l.number+1)
-		case err != nil:
-			l.err = fmt.Errorf("read after line %d: %w", l.number, err)
-		}
-		return false
-	}
-	l.number++
-	l.text = l.scanner.Bytes()
-	if l.number == 1 {
-		l.text = bytes.TrimPrefix(l.text, []byte("\ufeff")) // a byte order mark
-	}
-	l.text = bytes.TrimSpace(l.text)
-	return true
-}
 
 // fields holds the members of a line's object. Each is read once, by name, and done rejects members
 // that were not read. err keeps the first error.

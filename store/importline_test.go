@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/jsonl"
 )
 
 // importLines holds lines of conversation files and exports, and malformed lines.
@@ -33,7 +35,7 @@ func FuzzLines(f *testing.F) {
 	}
 	f.Add([]byte(strings.Join(importLines, "\r\n")), true)
 	f.Fuzz(func(t *testing.T, file []byte, traits bool) {
-		in, err := newLines(bytes.NewReader(file))
+		in, err := jsonl.NewReader(bytes.NewReader(file))
 		if err != nil {
 			return
 		}

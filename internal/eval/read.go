@@ -11,9 +11,7 @@
 package eval
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,10 +19,9 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
-)
 
-// maxLine is the longest line accepted, in bytes.
-const maxLine = 64 << 20
+	"github.com/oxbow-memory/oxbow/internal/jsonl"
+)
 
 // Set holds the questions of a file. The import reads the memories.
 type Set struct {
@@ -70,35 +67,27 @@ type line struct {
 
 // Read reads an evaluation file. An error names the line, the field and the value.
 func Read(r io.Reader) (*Set, error) {
-	plain, err := decompressed(r)
+	lines, err := jsonl.NewReader(r)
 	if err != nil {
 		return nil, err
 	}
 	set := &Set{}
 	ids := map[[2]string]bool{} // of the memories, with their user
 	users := map[string]bool{}
-	scanner := bufio.NewScanner(plain)
-	scanner.Buffer(make([]byte, 1<<16), maxLine)
-	number := 0
-	for scanner.Scan() {
-		number++
-		text := bytes.TrimSpace(scanner.Bytes())
-		if number == 1 {
-			text = bytes.TrimPrefix(text, []byte("\ufeff")) // a byte order mark
-		}
-		if len(text) == 0 {
+	for lines.Next() {
+		if len(lines.Line) == 0 {
 			continue
 		}
-		l, err := parse(text)
+		l, err := parse(lines.Line)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
+			return nil, fmt.Errorf("line %d: %w", lines.Number, err)
 		}
 		if l.Type == "question" {
 			q, err := l.question()
 			if err != nil {
-				return nil, fmt.Errorf("line %d: %w", number, err)
+				return nil, fmt.Errorf("line %d: %w", lines.Number, err)
 			}
-			if q.Line = number; len(q.Gold) == 0 {
+			if q.Line = lines.Number; len(q.Gold) == 0 {
 				set.Unanswerable++
 				continue
 			}
@@ -119,10 +108,8 @@ func Read(r io.Reader) (*Set, error) {
 			set.Users = append(set.Users, l.User)
 		}
 	}
-	if err := scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("line %d is longer than 64 MiB", number+1)
-	} else if err != nil {
-		return nil, fmt.Errorf("read after line %d: %w", number, err)
+	if lines.Err != nil {
+		return nil, lines.Err
 	}
 	for _, q := range set.Questions {
 		for _, id := range q.Gold {
@@ -132,19 +119,6 @@ func Read(r io.Reader) (*Set, error) {
 		}
 	}
 	return set, nil
-}
-
-// decompressed recognises compressed files by their first bytes.
-func decompressed(r io.Reader) (io.Reader, error) {
-	buffered := bufio.NewReaderSize(r, 1<<16)
-	if magic, _ := buffered.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		return buffered, nil
-	}
-	plain, err := gzip.NewReader(buffered)
-	if err != nil {
-		return nil, fmt.Errorf("the file begins like one compressed with gzip, but: %w", err)
-	}
-	return plain, nil
 }
 
 func parse(text []byte) (line, error) {
