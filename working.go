@@ -13,11 +13,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -171,17 +171,12 @@ func (w *WorkingMemory) Render() string {
 	var out strings.Builder
 	for _, item := range w.Items() {
 		out.WriteString("- ")
-		if speaker := oneLine(item.Speaker); speaker != "" {
+		if speaker := oneline.Of(item.Speaker); speaker != "" {
 			out.WriteString(speaker + ": ")
 		}
-		out.WriteString(oneLine(item.Content) + "\n")
+		out.WriteString(oneline.Of(item.Content) + "\n")
 	}
 	return out.String()
-}
-
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }),
-		" ")
 }
 
 // CommitOptions selects the items of a working memory to store. The zero value uses the defaults.

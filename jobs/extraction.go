@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reflection"
 	"github.com/oxbow-memory/oxbow/store"
@@ -174,7 +175,7 @@ func (x *Extraction) admit(ctx context.Context, candidates []reasoner.Candidate,
 	for _, c := range candidates {
 		c.Sources = slices.DeleteFunc(slices.Clone(c.Sources),
 			func(id uuid.UUID) bool { return said[id].ID == uuid.Nil })
-		if len(c.Sources) == 0 || reflection.Line(c.Content) == "" ||
+		if len(c.Sources) == 0 || oneline.Of(c.Content) == "" ||
 			c.Type != string(store.Fact) && c.Type != string(store.Episodic) {
 			x.Logger.WarnContext(ctx,
 				"dropped a proposal of the extractor: it has no new message as a source, or its content or type is invalid")

@@ -9,6 +9,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -101,7 +102,7 @@ func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs
 			len(messages), "error", useless)
 		err = nil
 	}
-	if next.Content = store.Shorten(next.Content, reasoner.MaxSummary-1); next.Content == summary.Content {
+	if next.Content = oneline.Shorten(next.Content, reasoner.MaxSummary-1); next.Content == summary.Content {
 		next.Content = "" // nothing new
 	}
 	return next, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
@@ -121,8 +122,8 @@ func plain(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "
 func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 	kept := make([]reasoner.Dropped, len(c.Dropped))
 	for i, d := range c.Dropped {
-		kept[i] = reasoner.Dropped{What: plain(Shorten(d.What, maxDropped)),
-			Reason: plain(Shorten(d.Reason, maxDropped))}
+		kept[i] = reasoner.Dropped{What: plain(oneline.Shorten(d.What, maxDropped)),
+			Reason: plain(oneline.Shorten(d.Reason, maxDropped))}
 	}
 	dropped, err := json.Marshal(kept)
 	if err != nil {

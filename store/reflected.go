@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
@@ -305,7 +306,7 @@ func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uui
 	for _, u := range calls {
 		var failure *string
 		if u.Err != nil {
-			failure = pointer(plain(Shorten(u.Err.Error(), 1000)))
+			failure = pointer(plain(oneline.Shorten(u.Err.Error(), 1000)))
 		}
 		_, err := run(ctx, db, "record the calls of the model", `
 			insert into oxbow.llm_calls (user_id, purpose, job_id, cycle_id, model, attempt, prompt_tokens,
@@ -334,15 +335,6 @@ func pointer[T comparable](v T) *T {
 		return nil
 	}
 	return &v
-}
-
-// Shorten cuts s after n characters and then appends "…".
-func Shorten(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n]) + "…"
 }
 
 // TokensSince returns the number of tokens used by a user's reflections since a given time.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 )
 
 // shownEdges is how many relations the list shows for an entity.
@@ -113,7 +113,7 @@ func (u *user) printEntity(e oxbow.NamedEntity) {
 	u.printf("\n")
 	t := u.table("when", "~memory", "type", "ended", "id")
 	for _, m := range e.NamedBy {
-		t.add(u.day(m.At), store.Shorten(m.Content, 200), m.Type, u.day(earlier(m.InvalidAt, m.ExpiredAt)), m.ID)
+		t.add(u.day(m.At), oneline.Shorten(m.Content, 200), m.Type, u.day(earlier(m.InvalidAt, m.ExpiredAt)), m.ID)
 	}
 	t.print()
 }

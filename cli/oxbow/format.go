@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // embeds the time zones, for systems without a zone database
-	"unicode"
 
 	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 )
 
 const (
@@ -162,18 +163,7 @@ func joined(separator string, parts ...string) string {
 }
 
 // printable turns a text into one line without control characters, which could control the terminal.
-func printable(text string) string {
-	clean := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.In(r, unicode.Bidi_Control):
-			return -1
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(clean), " ")
-}
+func printable(text string) string { return oneline.Of(text) }
 
 // field is a named value of a list of fields.
 type field struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
@@ -168,7 +169,7 @@ func (r *reflectReport) print(o jobs.Outcome, events []reflectEvent) {
 		t.print()
 	}
 	for _, d := range o.Dropped {
-		r.printf("rejected: %s: %s\n", d.Reason, printable(store.Shorten(d.What, 200)))
+		r.printf("rejected: %s: %s\n", d.Reason, printable(oneline.Shorten(d.What, 200)))
 	}
 }
 

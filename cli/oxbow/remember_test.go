@@ -66,7 +66,7 @@ func TestRecallForPeople(t *testing.T) {
 	require.Len(t, lines, 4, "names, a line, and two memories")
 	require.Equal(t, []string{"score", "when", "type", "who", "memory", "id"}, strings.Fields(lines[0]))
 	table := strings.Join(lines, "\n")
-	require.Contains(t, table, "The boat is [31mred[0m.", "on one line, and without what a terminal would obey")
+	require.Contains(t, table, "The boat is [31mred [0m.", "on one line, and without what a terminal would obey")
 	require.NotContains(t, table, "\x1b")
 	require.Contains(t, table, "2025-03-02 00:00  episodic  林   那条船是红色的，叫白鹭。")
 	require.Equal(t, places(before(t, table, "The boat")), places(before(t, table, "那条船")), "aligned")

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 )
 
 func sensoryCommand(a *app) *cobra.Command {
@@ -52,7 +52,7 @@ func (u *user) printSensory(latest []oxbow.SensoryItem, candidates []oxbow.Senso
 	} else {
 		t := u.table("at", "kind", "~content")
 		for _, item := range latest {
-			t.add(second(item.At), item.Kind, store.Shorten(item.Content, 200))
+			t.add(second(item.At), item.Kind, oneline.Shorten(item.Content, 200))
 		}
 		t.print()
 	}
@@ -62,7 +62,7 @@ func (u *user) printSensory(latest []oxbow.SensoryItem, candidates []oxbow.Senso
 	u.printf("\nCandidates\n\n")
 	t := u.table("#times", "first", "last", "~content")
 	for _, c := range candidates {
-		t.add(fmt.Sprint(c.Times), second(c.FirstAt), second(c.LastAt), store.Shorten(c.Content, 200))
+		t.add(fmt.Sprint(c.Times), second(c.FirstAt), second(c.LastAt), oneline.Shorten(c.Content, 200))
 	}
 	t.print()
 }

@@ -75,7 +75,7 @@ func TestWrap(t *testing.T) {
 
 func TestPrintable(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "a b c[2Jd", printable("  a\n\tb\r\nc\x1b[2Jd\x00\u202e "))
+	require.Equal(t, "a b c [2Jd", printable("  a\n\tb\r\nc\x1b[2Jd\x00\u202e "))
 	require.Equal(t, "周芸 👩‍🔧", printable("周芸\u3000👩‍🔧"), "joiners belong to what they join")
 }
 

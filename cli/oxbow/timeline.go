@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 )
 
 func timelineCommand(a *app) *cobra.Command {
@@ -78,7 +78,7 @@ func (u *user) printTimeline(entries []oxbow.TimelineEntry) {
 		if u.day(e.CreatedAt) != u.day(e.ValidAt) {
 			learned = at(e.CreatedAt)
 		}
-		t.add(i+1, at(e.ValidAt), at(e.InvalidAt), now, kind, e.Speaker, store.Shorten(e.Content, 300),
+		t.add(i+1, at(e.ValidAt), at(e.InvalidAt), now, kind, e.Speaker, oneline.Shorten(e.Content, 300),
 			outcome(e, numbers), learned, e.ID)
 	}
 	t.print()

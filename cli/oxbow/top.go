@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/oxbow-memory/oxbow/internal/gauges"
-	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 )
 
 func topCommand(a *app) *cobra.Command {
@@ -157,7 +157,7 @@ func printPulse(w io.Writer, name string, before, now gauges.Pulse) {
 	t := newTable(w, time.UTC, "failed", "kind", "state", "#attempt", "#ago", "~error")
 	t.lines = 1
 	for _, j := range now.Failed {
-		t.add(fmt.Sprint(j.ID), j.Kind, j.State, fmt.Sprint(j.Attempt), age(j.Seconds), store.Shorten(j.Error, 300))
+		t.add(fmt.Sprint(j.ID), j.Kind, j.State, fmt.Sprint(j.Attempt), age(j.Seconds), oneline.Shorten(j.Error, 300))
 	}
 	t.print()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -176,7 +177,7 @@ func (u *user) traitTable(tree []branch, short map[uuid.UUID]string) *table {
 		if b.Stage == string(lifecycle.Trend) {
 			window = u.day(b.WindowEnd)
 		}
-		t.add(indent+printable(store.Shorten(b.Content, 200)), b.Subtype, b.Stage, b.Confidence, b.StoredConfidence,
+		t.add(indent+printable(oneline.Shorten(b.Content, 200)), b.Subtype, b.Stage, b.Confidence, b.StoredConfidence,
 			b.Context, b.Supporting, b.Contradicting, u.day(b.LastReinforced), window, short[b.ID])
 		for _, context := range slices.Sorted(maps.Keys(b.Tendencies)) {
 			tendency := b.Tendencies[context]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/internal/gauges"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -199,7 +200,7 @@ func lastError(ctx context.Context, tx pgx.Tx, kind, state string) (string, erro
 		                  order by coalesce(finalized_at, attempted_at) desc nulls last limit 1),
 		         'no error is recorded')`,
 		kind, state)
-	return store.Shorten(text, 200), err
+	return oneline.Shorten(text, 200), err
 }
 
 const (

@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/jsonl"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 )
 
 // Set holds the questions of a file. The import reads the memories.
@@ -165,19 +166,7 @@ func value(raw json.RawMessage) string {
 	if raw == nil {
 		return "none"
 	}
-	return shorten(string(raw))
+	return oneline.Shorten(string(raw), 60)
 }
 
-func quoted(text []byte) string { return strconv.Quote(shorten(string(text))) }
-
-// shorten cuts a text that is too long for a message.
-func shorten(s string) string {
-	if len(s) <= 60 {
-		return s
-	}
-	cut := 60
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func quoted(text []byte) string { return strconv.Quote(oneline.Shorten(string(text), 60)) }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
-	"github.com/oxbow-memory/oxbow/internal/provider"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -79,7 +79,7 @@ func (n *notes) drop(what any, reason string, args ...any) {
 	if err != nil {
 		text = fmt.Append(nil, what)
 	}
-	n.dropped = append(n.dropped, reasoner.Dropped{What: provider.Beginning(string(text), 500),
+	n.dropped = append(n.dropped, reasoner.Dropped{What: oneline.Shorten(string(text), 500),
 		Reason: fmt.Sprintf(reason, args...)})
 }
 

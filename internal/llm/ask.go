@@ -12,6 +12,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -48,7 +49,7 @@ func ask[A any](ctx context.Context, r *Reasoner, q question, use func(A) error)
 		if !errors.As(err, &p) {
 			return err
 		}
-		bad = &reasoner.AnswerError{Problem: p.Error(), Answer: provider.Beginning(answer, quotedAnswer)}
+		bad = &reasoner.AnswerError{Problem: p.Error(), Answer: oneline.Shorten(answer, quotedAnswer)}
 	}
 	return bad
 }

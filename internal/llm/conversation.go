@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oxbow-memory/oxbow/internal/provider"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -78,12 +78,12 @@ func listen(c reasoner.Conversation) *talk {
 					"only the first %d characters of the message were read", most)
 			}
 		}
-		m.Content = provider.Beginning(m.Content, most)
+		m.Content = oneline.Shorten(m.Content, most)
 		ref := fmt.Sprintf("m%d", len(t.said)+1)
 		t.messages[ref] = len(t.said)
 		t.said = append(t.said, saying{m, folded(m.Content), instructs(m.Content)})
 		t.data.Messages = append(t.data.Messages, messageShown{Ref: ref, New: m.New, Role: m.Role,
-			Speaker: provider.Beginning(m.Speaker, maxName), Time: local(m.Time), Text: m.Content})
+			Speaker: oneline.Shorten(m.Speaker, maxName), Time: local(m.Time), Text: m.Content})
 	}
 	for i, h := range c.Recalled[:min(len(c.Recalled), maxRecalled)] {
 		ref := fmt.Sprintf("h%d", i+1)
@@ -94,8 +94,8 @@ func listen(c reasoner.Conversation) *talk {
 }
 
 func showHeld(ref string, h reasoner.Held) heldShown {
-	return heldShown{Ref: ref, Type: h.Type, Category: string(h.Category), Speaker: provider.Beginning(h.Speaker,
-		maxName), Time: local(h.Time), Text: provider.Beginning(h.Content, maxText)}
+	return heldShown{Ref: ref, Type: h.Type, Category: string(h.Category), Speaker: oneline.Shorten(h.Speaker,
+		maxName), Time: local(h.Time), Text: oneline.Shorten(h.Content, maxText)}
 }
 
 // worthAsking reports whether an answer could propose anything.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
-	"github.com/oxbow-memory/oxbow/internal/provider"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -17,7 +17,7 @@ import (
 func requireLine(t *testing.T, text string, most int) {
 	t.Helper()
 	require.True(t, utf8.ValidString(text), "%q", text)
-	require.False(t, strings.ContainsFunc(text, provider.Unprintable), "%q", text)
+	require.False(t, strings.ContainsFunc(text, oneline.Unprintable), "%q", text)
 	require.LessOrEqual(t, utf8.RuneCountInString(text), most+1) // an ellipsis
 }
 

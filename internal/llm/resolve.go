@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
-	"github.com/oxbow-memory/oxbow/internal/provider"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -64,9 +64,9 @@ func dockets(now time.Time, conflicts []reasoner.Conflict, resolutions []reasone
 			resolutions[i] = added("no memory is like it")
 			continue
 		}
-		size := len([]rune(provider.Beginning(c.Candidate.Content, maxText)))
+		size := len([]rune(oneline.Shorten(c.Candidate.Content, maxText)))
 		for _, h := range similar {
-			size += len([]rune(provider.Beginning(h.Content, maxText)))
+			size += len([]rune(oneline.Shorten(h.Content, maxText)))
 		}
 		if d == nil || len(d.data.Conflicts) == maxEntries || d.size+size > docketSize {
 			d = newDocket(now)
@@ -92,7 +92,7 @@ func added(reason string, args ...any) reasoner.Resolution {
 func (d *docket) add(place int, c reasoner.Candidate, similar []reasoner.Held) {
 	shown := conflictShown{Ref: fmt.Sprintf("c%d", len(d.data.Conflicts)+1), Type: c.Type,
 		Category: string(c.Category), Context: c.Context,
-		Speaker: provider.Beginning(c.Speaker, maxName), Negates: c.Negates, Text: provider.Beginning(c.Content,
+		Speaker: oneline.Shorten(c.Speaker, maxName), Negates: c.Negates, Text: oneline.Shorten(c.Content,
 			maxText), Similar: []heldShown{}}
 	if !c.Time.IsZero() {
 		shown.Time = local(c.Time)

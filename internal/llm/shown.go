@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
-	"github.com/oxbow-memory/oxbow/internal/provider"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -113,7 +113,7 @@ func show(b reasoner.Batch) *shown {
 			continue
 		}
 		if t.Stage == lifecycle.Dissolved && t.Edited {
-			s.data.Rejected = append(s.data.Rejected, provider.Beginning(t.Content, maxText))
+			s.data.Rejected = append(s.data.Rejected, oneline.Shorten(t.Content, maxText))
 		}
 		if t.Stage == lifecycle.Dissolved || len(refs) == maxTraits {
 			continue
@@ -131,7 +131,7 @@ func show(b reasoner.Batch) *shown {
 		}
 	}
 	for i, c := range b.Clues[:min(len(b.Clues), maxClues)] {
-		shown := clueShown{Ref: fmt.Sprintf("c%d", i+1), Text: provider.Beginning(c.Content, maxText),
+		shown := clueShown{Ref: fmt.Sprintf("c%d", i+1), Text: oneline.Shorten(c.Content, maxText),
 			Seen: []sightingRef{}}
 		for _, seen := range c.Seen[max(len(c.Seen)-maxSightings, 0):] {
 			shown.Seen = append(shown.Seen, sightingRef{at(seen.Time), named.name(seen.Session)})
@@ -144,12 +144,12 @@ func show(b reasoner.Batch) *shown {
 
 func showMemory(m reasoner.Memory, named sessions, at func(time.Time) string) memoryShown {
 	return memoryShown{Time: at(m.Time), Session: named.name(m.Session), Type: m.Type, Context: m.Context,
-		Speaker: m.Speaker, Text: provider.Beginning(m.Content, maxText)}
+		Speaker: m.Speaker, Text: oneline.Shorten(m.Content, maxText)}
 }
 
 func showTrait(t reasoner.Trait) traitShown {
 	return traitShown{Level: string(t.Subtype), Stage: string(t.Stage), Context: t.Context, Edited: t.Edited,
-		Text: provider.Beginning(t.Content, maxText)}
+		Text: oneline.Shorten(t.Content, maxText)}
 }
 
 // reviewData is a case as shown to the model.

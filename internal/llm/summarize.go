@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
-	"github.com/oxbow-memory/oxbow/internal/provider"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -28,7 +28,7 @@ func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary s
 	data := summaryData{talkData: talk.data, Before: []string{}}
 	texts := []string{told.Before} // their languages are allowed in the summary
 	if told.Before != "" && !instructs(told.Before) {
-		data.Before = append(data.Before, provider.Beginning(told.Before, reasoner.MaxSummary))
+		data.Before = append(data.Before, oneline.Shorten(told.Before, reasoner.MaxSummary))
 	}
 	for _, m := range talk.said {
 		if m.Role == roleUser {

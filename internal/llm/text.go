@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/oxbow-memory/oxbow/internal/provider"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 )
 
 // The longest texts, in characters.
@@ -43,7 +43,7 @@ func statement(text string, most int) (string, error) {
 		return "", errors.New("it is empty")
 	case len([]rune(text)) > most:
 		return "", fmt.Errorf("it has more than %d characters", most)
-	case strings.ContainsFunc(text, provider.Unprintable):
+	case strings.ContainsFunc(text, oneline.Unprintable):
 		return "", errors.New("it has a line break or another control character")
 	case instructs(text):
 		return "", errors.New("it reads as an instruction")
@@ -54,10 +54,10 @@ func statement(text string, most int) (string, error) {
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
 // short cuts a text that a note quotes.
-func short(text string) string { return provider.Beginning(text, 40) }
+func short(text string) string { return oneline.Shorten(text, 40) }
 
 // remark turns a model's comment into one line.
-func remark(text string) string { return provider.Line(text, maxSentence) }
+func remark(text string) string { return oneline.Shorten(oneline.Of(text), maxSentence) }
 
 // instructions matches the usual ways to address a model from within its data, after NFKC, in lower
 // case and without invisible characters. It decides little: a model that obeys an instruction can

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 )
 
 // Exchange records how a request ended, which the client libraries do not report.
@@ -35,7 +37,7 @@ func (x *Exchange) Failure(url, model string) string {
 	if x.Status == 0 {
 		reason := "no request could be made"
 		if x.Err != nil { // from below the HTTP client, which would add the URL with its secrets
-			reason = Line(x.Err.Error(), 300)
+			reason = oneline.Of(x.Err.Error())
 		}
 		return where + " does not answer: " + reason
 	}

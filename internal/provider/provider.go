@@ -10,7 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 )
 
 // Server configures requests to a provider. As an http.RoundTripper it records each request in the Exchange of the
@@ -102,34 +103,7 @@ func (s Server) Problem(body []byte) (message, code string) {
 	if s.APIKey != "" {
 		message = strings.ReplaceAll(message, s.APIKey, "(API key)")
 	}
-	return Line(message, 300), code
-}
-
-// Line returns a text as one line of at most n characters, followed by an ellipsis if it was cut.
-// The line is safe to show in terminals and logs.
-func Line(text string, n int) string {
-	text = strings.Map(func(r rune) rune {
-		if Unprintable(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	return Beginning(strings.Join(strings.Fields(text), " "), n)
-}
-
-// Unprintable reports whether r is a control character, a line or paragraph break, or a character
-// that changes the writing direction.
-func Unprintable(r rune) bool {
-	return unicode.IsControl(r) || r == unicode.ReplacementChar ||
-		unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
-}
-
-// Beginning returns at most n characters of a text, followed by an ellipsis if it was cut.
-func Beginning(text string, n int) string {
-	if runes := []rune(text); len(runes) > n {
-		return string(runes[:n]) + "…"
-	}
-	return text
+	return oneline.Shorten(oneline.Of(message), 300), code
 }
 
 // WithoutSecrets removes user, password and query from an address, however malformed.

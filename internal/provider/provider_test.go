@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 )
 
 func TestClient(t *testing.T) {
@@ -128,7 +130,7 @@ func FuzzProblem(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		text, _ := Server{APIKey: "sk-secret-key"}.Problem(body)
 		require.True(t, utf8.ValidString(text), "%q", text)
-		require.False(t, strings.ContainsFunc(text, Unprintable), "%q", text)
+		require.False(t, strings.ContainsFunc(text, oneline.Unprintable), "%q", text)
 		require.LessOrEqual(t, utf8.RuneCountInString(text), 301) // an ellipsis
 		require.NotContains(t, text, "sk-secret-key")
 	})

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
 )
@@ -22,15 +23,9 @@ const (
 	maxKey     = 400 // bytes
 )
 
-// Line converts text from outside to a single line of valid UTF-8 without control characters.
-func Line(s string) string {
-	gap := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), gap), " ")
-}
-
 // wording validates the wording of a trait.
 func wording(content string) (string, error) {
-	content = Line(content)
+	content = oneline.Of(content)
 	switch {
 	case normalized(content) == "":
 		return "", errors.New("it says nothing")
@@ -45,7 +40,7 @@ func wording(content string) (string, error) {
 
 // Named returns the key and the wording of a pattern in the form in which traits are stored.
 func Named(key, content string) (patterns, says string) {
-	says = Line(content)
+	says = oneline.Of(content)
 	return PatternKey(key, says), says
 }
 
@@ -75,11 +70,7 @@ func Reason(reason string) string {
 	if _, hit := sensitive.Category(reason); hit {
 		return ""
 	}
-	reason = Line(reason)
-	if r := []rune(reason); len(r) > maxContent {
-		return string(r[:maxContent]) + "…"
-	}
-	return reason
+	return oneline.Shorten(oneline.Of(reason), maxContent)
 }
 
 // drop records that a proposal or a part of it is not followed. Of sensitive proposals only the

@@ -12,6 +12,7 @@ import (
 	"github.com/tmc/langchaingo/llms/openai"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
@@ -172,7 +173,7 @@ func (r *remote) request(ctx context.Context, texts []string) ([][]float32, erro
 	case errors.Is(err, openai.ErrUnexpectedResponseLength), errors.Is(err, ollama.ErrIncompleteEmbedding):
 		return nil, r.invalid("%d vectors for %d texts", len(vectors), len(texts))
 	case err != nil:
-		return nil, r.invalid("the answer cannot be read as vectors: %s", provider.Line(err.Error(), 300))
+		return nil, r.invalid("the answer cannot be read as vectors: %s", oneline.Of(err.Error()))
 	case len(vectors) != len(texts):
 		return nil, r.invalid("%d vectors for %d texts", len(vectors), len(texts))
 	}
