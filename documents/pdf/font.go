@@ -30,12 +30,32 @@ func (r *reader) font(v pdf.Value) *font {
 	}
 	library := pdf.Font{V: v}
 	f := &font{composite: v.Key("Subtype").Name() == "Type0", first: library.FirstChar(), widths: library.Widths()}
-	if f.unicode = readUnicodeMap(v.Key("ToUnicode")); f.unicode == nil {
+	f.unicode = readUnicodeMap(v.Key("ToUnicode"))
+	switch {
+	case f.unicode != nil:
+	case !f.composite:
 		f.encoder = library.Encoder()
+	case utf16Maps.MatchString(v.Key("Encoding").Name()):
+		f.encoder = utf16Encoder{}
+	default:
+		f.encoder = glyphEncoder{}
 	}
 	r.fonts[key] = f
 	return f
 }
+
+// utf16Maps matches the predefined mappings (CMaps) of Chinese, Japanese and Korean fonts whose codes are UTF-16.
+var utf16Maps = regexp.MustCompile(`^Uni.*-(UCS2|UTF16)-`)
+
+// utf16Encoder decodes the codes of those mappings.
+type utf16Encoder struct{}
+
+func (utf16Encoder) Decode(raw string) string { return decodeUTF16(raw) }
+
+// glyphEncoder decodes codes that number glyphs: their characters are unknown.
+type glyphEncoder struct{}
+
+func (glyphEncoder) Decode(raw string) string { return strings.Repeat("\ufffd", (len(raw)+1)/2) }
 
 // measured reports whether the widths are known.
 func (f *font) measured() bool { return f != nil && len(f.widths) > 0 }

@@ -59,6 +59,8 @@ func read(ctx context.Context, content []byte) ([]document.Chunk, error) {
 	}
 }
 
+var errEncrypted = document.Errorf("is an encrypted PDF: decrypt it, for example with qpdf --decrypt")
+
 func pagesOf(ctx context.Context, content []byte) (chunks []document.Chunk, err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
@@ -68,12 +70,15 @@ func pagesOf(ctx context.Context, content []byte) (chunks []document.Chunk, err 
 	file, err := pdf.NewReader(&oldHeader{bytes.NewReader(content)}, int64(len(content)))
 	switch {
 	case errors.Is(err, pdf.ErrInvalidPassword), err != nil && strings.Contains(err.Error(), "ncrypt"):
-		return nil, document.Errorf("is an encrypted PDF: remove its password, for example with qpdf --decrypt")
+		return nil, errEncrypted
 	case err != nil:
 		return nil, document.Errorf("is a broken PDF: %s", strings.TrimPrefix(err.Error(), "malformed PDF: "))
 	}
 	r := &reader{ctx: ctx, fonts: map[string]*font{}}
-	if err := r.walk(file.Trailer().Key("Root").Key("Pages"), pdf.Value{}, 0); err != nil {
+	err = r.walk(file.Trailer().Key("Root").Key("Pages"), pdf.Value{}, 0)
+	if !file.Trailer().Key("Encrypt").IsNull() && ctx.Err() == nil && (err != nil || len(r.chunks) == 0) {
+		return nil, errEncrypted // the library opens files with an empty password, but not all of them correctly
+	} else if err != nil {
 		return nil, err
 	}
 	var seen, unknown int

@@ -151,6 +151,11 @@ func TestPDFFonts(t *testing.T) {
 			objects: []string{table("1 beginbfrange <0001> <0002> [<5317> <4EAC>] endbfrange")}}))
 	require.Equal(t, []document.Chunk{{Text: "你好。", Page: 1}, {Text: "北京", Page: 2}}, chunks)
 
+	// Predefined mappings have no table. Those to UTF-16 state the characters.
+	chunks = mustRead(t, pdfOf(pdfPage{text: "BT /F1 10 Tf <67714EAC> Tj ET",
+		resources: "<< /Font << /F1 << /Type /Font /Subtype /Type0 /Encoding /UniJIS-UCS2-H >> >> >>"}))
+	require.Equal(t, "東京", chunks[0].Text)
+
 	// Chromium writes radicals (U+2F63) for the characters they look like.
 	chunks = mustRead(t, pdfOf(pdfPage{text: "BT /F1 10 Tf <00010002> Tj ET", resources: composite(10),
 		objects: []string{table("1 beginbfrange <0001> <0002> [<2F63> <FB01>] endbfrange")}}))
@@ -170,15 +175,21 @@ func TestPDFForms(t *testing.T) {
 func TestUnreadablePDFs(t *testing.T) {
 	t.Parallel()
 	whole := pdfOf(pdfPage{text: "BT /F1 10 Tf (some text) Tj ET"})
+	// Written by ReportLab 3.6 with an empty password.
+	encrypted, err := os.ReadFile("testdata/encrypted.pdf")
+	require.NoError(t, err)
 	for says, content := range map[string][]byte{
 		"is a broken PDF":   whole[:len(whole)/2],
 		"is a broken PDF: ": bytes.Replace(whole, []byte("startxref\n"), []byte("startxref\n9"), 1),
 		"is an encrypted PDF": pdfWith("/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -1 "+
 			"/O ("+strings.Repeat("o", 32)+") /U ("+strings.Repeat("u", 32)+") >> /ID [(i) (i)]", pdfPage{}),
-		"is a PDF without text":  pdfOf(pdfPage{text: "0 0 100 100 re f"}, pdfPage{}),
-		"is a PDF without pages": pdfOf(),
+		"is an encrypted PDF: decrypt": encrypted,
+		"is a PDF without text":        pdfOf(pdfPage{text: "0 0 100 100 re f"}, pdfPage{}),
+		"is a PDF without pages":       pdfOf(),
 		"is a PDF whose fonts": pdfOf(pdfPage{text: "BT /F1 10 Tf <0102030405> Tj ET",
 			resources: "<< /Font << /F1 << /Type /Font /Encoding /Unheard-H >> >> >>"}),
+		"is a PDF whose fonts do not": pdfOf(pdfPage{text: "BT /F1 10 Tf (garbage) Tj ET",
+			resources: "<< /Font << /F1 << /Type /Font /Subtype /Type0 /Encoding /90ms-RKSJ-H >> >> >>"}),
 		"page 1 cannot be read": bytes.Replace(pdfOf(pdfPage{text: "BT ET"}), []byte("/Length 5 "),
 			[]byte("/Filter /Foo /Length 5 "), 1),
 		"its pages are nested": bytes.Replace(whole, []byte("/Type /Page /Parent 2 0 R"),
