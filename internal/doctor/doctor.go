@@ -72,6 +72,7 @@ func Examine(ctx context.Context, db store.DB, want Expected) []Finding {
 		before := len(e.found)
 		err := gauges.Snapshot(ctx, db, want.Timeout, func(tx pgx.Tx) error { return part.look(ctx, tx) })
 		if err != nil {
+			e.found = e.found[:before] // they may be about what was not read
 			e.unseen(err)
 		}
 		e.sum(before)
@@ -99,12 +100,13 @@ func (e *examination) check(found bool, level Level, what, why, do string) {
 
 // unseen reports that a part could not be examined.
 func (e *examination) unseen(err error) {
-	why, do := "", ""
+	what, why, do := fmt.Sprintf("this part could not be examined: %s", store.Explain(err)), "", ""
 	if store.IsTimeout(err) {
+		what = "this part could not be examined in time"
 		why = fmt.Sprintf("A query took longer than --timeout, %s.", e.want.Timeout)
 		do = fmt.Sprintf("Run oxbow doctor --timeout %s.", min(10*e.want.Timeout, time.Hour))
 	}
-	e.add(LevelUnseen, fmt.Sprintf("this part could not be examined: %s", store.Explain(err)), why, do)
+	e.add(LevelUnseen, what, why, do)
 }
 
 // sum ends a part. If it found nothing, sum reports that.

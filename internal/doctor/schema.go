@@ -79,7 +79,7 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// indexes compares the indexes with those that the migrations create.
+// indexes compares the indexes with those that the migrations create. It leaves out the tables of an unfinished reembed.
 func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 	// With an empty search_path, definitions qualify every name.
 	if _, err := tx.Exec(ctx, `select set_config('search_path', '', true)`); err != nil {
@@ -98,7 +98,7 @@ func (e *examination) indexes(ctx context.Context, tx pgx.Tx) error {
 		  join pg_class c on c.oid = i.indexrelid
 		  join pg_class t on t.oid = i.indrelid
 		  left join pg_constraint k on k.conindid = i.indexrelid and k.contype in ('p', 'u')
-		 where t.relnamespace = 'oxbow'::regnamespace`)
+		 where t.relnamespace = 'oxbow'::regnamespace and t.relname not like 'memory\_vectors\_next%'`)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (e *examination) bloat(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// tables examines dead rows, statistics and autovacuum.
+// tables examines dead rows, statistics and autovacuum, except of the tables of an unfinished reembed.
 func (e *examination) tables(ctx context.Context, tx pgx.Tx) error {
 	tables, err := store.Collect[struct {
 		Name            string
@@ -173,7 +173,8 @@ func (e *examination) tables(ctx context.Context, tx pgx.Tx) error {
 		       greatest(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid)) is null
 		         and c.reltuples < 0 as unanalyzed,
 		       'autovacuum_enabled=false' = any(c.reloptions) as off
-		  from pg_class c where c.relnamespace = 'oxbow'::regnamespace and c.relkind = 'r' order by 1`)
+		  from pg_class c where c.relnamespace = 'oxbow'::regnamespace and c.relkind = 'r'
+		   and c.relname not like 'memory\_vectors\_next%' order by 1`)
 	if err != nil {
 		return err
 	}
