@@ -73,6 +73,7 @@ func TestImport(t *testing.T) {
 
 	_, err = b.client.Import(ctx, bytes.NewReader(truncated), oxbow.ImportOptions{SkipBad: true})
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.ErrorContains(t, err, "the file is cut off after line ")
 	require.Equal(t, 4, b.count(t, `select count(*) from oxbow.memories`))
 
 	// for other users

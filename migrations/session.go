@@ -90,9 +90,12 @@ func (s *session) checkServer(ctx context.Context) error {
 	var version int
 	var encoding string
 	var replica bool
+	var owner *string // of a schema that the role does not own
 	err := s.conn.QueryRow(ctx, `
 		select current_setting('server_version_num')::int, current_setting('server_encoding'), pg_is_in_recovery(),
-		       current_user, current_database()`).Scan(&version, &encoding, &replica, &s.role, &s.name)
+		       current_user, current_database(), (select nspowner::regrole::text from pg_namespace
+		         where nspname = $1 and not pg_has_role(nspowner, 'USAGE'))`, schema).
+		Scan(&version, &encoding, &replica, &s.role, &s.name, &owner)
 	switch {
 	case err != nil:
 		return err
@@ -103,6 +106,8 @@ func (s *session) checkServer(ctx context.Context) error {
 			"create database … encoding 'UTF8' template template0", s.name, encoding)
 	case replica:
 		return fmt.Errorf("database %q is a read-only replica: migrate the primary", s.name)
+	case owner != nil:
+		return fmt.Errorf("migrations must own the schema %s, and %s does not: connect as %s", schema, s.role, *owner)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ var known = map[string]struct {
 	"OX104": {ErrNotForgotten, ""},
 	"OX105": {ErrNotTrait, ""},
 	"OX110": {ErrNoFile, ""},
-	"42501": {ErrDenied, "connect as a member of oxbow_app, of oxbow_worker or of the schema's owner"},
+	"42501": {ErrDenied, "connect as a member of oxbow_worker or of the schema's owner"},
 	"3F000": {ErrNotMigrated, "run oxbow migrate up"},                     // invalid_schema_name
 	"42P01": {ErrNotMigrated, "run oxbow migrate up"},                     // undefined_table
 	"42883": {ErrBehind, "run oxbow migrate up"},                          // undefined_function
@@ -129,17 +129,29 @@ func Explain(err error) error {
 		return err
 	}
 	todo := k.todo
+	if strings.HasSuffix(pg.Message, "for schema oxbow") {
+		todo = "connect as a member of oxbow_app, of oxbow_worker or of the schema's owner"
+	}
 	if pg.Hint != "" && pg.Code != "42883" { // PostgreSQL's hint for 42883 is about type casts
 		todo = pg.Hint
 	}
 	text := pg.Message
 	if pg.Detail != "" {
-		text += " (" + strings.TrimSuffix(pg.Detail, ".") + ")"
+		text += " (" + continued(pg.Detail) + ")"
 	}
 	if todo != "" {
-		text += ": " + todo
+		text += ": " + continued(todo)
 	}
 	return &explained{text: text, is: k.err, cause: err}
+}
+
+// continued turns a sentence of PostgreSQL into a part of one.
+func continued(sentence string) string {
+	first, rest, _ := strings.Cut(strings.TrimSuffix(sentence, "."), " ")
+	if first != "" && strings.ToLower(first[1:]) == first[1:] { // not OXBOW_KEYSET
+		first = strings.ToLower(first[:1]) + first[1:]
+	}
+	return strings.TrimSpace(first + " " + rest)
 }
 
 // code returns the SQLSTATE of an error of PostgreSQL, or "" for any other error.

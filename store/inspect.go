@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,7 +56,7 @@ func OwnerOf(ctx context.Context, db DB, id uuid.UUID) (string, error) {
 	case len(users) == 0:
 		return "", fmt.Errorf("%w: %s", ErrNotFound, id)
 	case len(users) > 1:
-		return "", fmt.Errorf("several users have a memory %s (%q): name the user", id, users)
+		return "", fmt.Errorf("several users have a memory %s: %s: name the user (--user)", id, strings.Join(users, ", "))
 	}
 	return users[0], nil
 }

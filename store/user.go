@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -63,7 +64,10 @@ func FindReceipt(ctx context.Context, db DB, userID string, id uuid.UUID, proof 
 		from oxbow.erasure(user_id => $1, proof => $2, memory_id => $3) r left join jsonb_each_text(r.rows) e on true
 		order by r.at, e.key`, userID, proof, pointer(id))
 	if err == nil && len(found) == 0 {
-		err = ErrNoReceipt
+		err = fmt.Errorf("%w: no erasure of user %q has the proof %q", ErrNoReceipt, userID, proof)
+		if id != uuid.Nil {
+			err = fmt.Errorf("%w: no erasure of memory %s of user %q has the proof %q", ErrNoReceipt, id, userID, proof)
+		}
 	}
 	if err != nil {
 		return Receipt{}, err

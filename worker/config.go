@@ -10,6 +10,7 @@ package worker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -94,7 +95,7 @@ type EmbeddingConfig struct {
 	// Timeout limits one request. Default: 30 seconds, or 2 minutes for Ollama, which may have to load
 	// the model first.
 	Timeout time.Duration
-	// BatchSize is the number of texts in a request, 1 to 2048. Default: 128. Ollama always gets one.
+	// BatchSize is the number of texts in a request, 1 to 64. Default: 64. Ollama always gets one.
 	BatchSize int
 }
 
@@ -130,6 +131,11 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
+// ConfigError reports an invalid Config.
+type ConfigError struct{ error }
+
+func (e *ConfigError) Unwrap() error { return e.error }
+
 func (c Config) withDefaults() (Config, error) {
 	if c.Concurrency == 0 {
 		c.Concurrency = 8
@@ -162,6 +168,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("daily tokens %d is negative", c.DailyTokens)
 	case c.StopTimeout < 0:
 		return c, fmt.Errorf("stop timeout %s is negative", c.StopTimeout)
+	case c.byRules() && (c.Reasoner.Model != "" || c.Reasoner.URL != ""):
+		return c, errors.New("the reasoner rules has no model and no URL: omit them, or choose another provider")
 	}
 	return c, nil
 }

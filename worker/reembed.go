@@ -64,11 +64,11 @@ var ErrSameModel = errors.New("the database already uses this model")
 func Reembed(ctx context.Context, cfg Config, report func(ReembedProgress)) (ReembedResult, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
-		return ReembedResult{}, err
+		return ReembedResult{}, &ConfigError{err}
 	}
 	made, err := cfg.openEmbedder()
 	if err != nil {
-		return ReembedResult{}, err
+		return ReembedResult{}, &ConfigError{err}
 	}
 	if err := cfg.checkDatabase(ctx, nil); err != nil {
 		return ReembedResult{}, err

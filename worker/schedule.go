@@ -105,7 +105,11 @@ type UnknownKindError struct {
 }
 
 func (e *UnknownKindError) Error() string {
-	return fmt.Sprintf("unknown periodic kind of job %q: use one of %s", e.Name, strings.Join(e.Periodic, ", "))
+	is := "is not a kind of job"
+	if jobs.KindOf(e.Name) != nil {
+		is = "is not a periodic kind of job"
+	}
+	return fmt.Sprintf("%q %s: use one of %s", e.Name, is, strings.Join(e.Periodic, ", "))
 }
 
 // RunNow enqueues a job of a periodic kind that is due now. If such a job is already due or running,

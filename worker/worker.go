@@ -56,20 +56,20 @@ type Worker struct {
 	started atomic.Bool
 }
 
-// New connects to the database and checks that the worker can run there. Errors: invalid values in cfg,
+// New connects to the database and checks that the worker can run there. Errors: a *ConfigError,
 // a *pgconn.ConnectError, the errors of migrations.Check, and a *store.ModelMismatchError.
 func New(ctx context.Context, cfg Config) (*Worker, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
-		return nil, err
+		return nil, &ConfigError{err}
 	}
 	made, err := cfg.openEmbedder()
 	if err != nil {
-		return nil, err
+		return nil, &ConfigError{err}
 	}
 	models, err := cfg.openReasoner()
 	if err != nil {
-		return nil, err
+		return nil, &ConfigError{err}
 	}
 	if err := cfg.checkDatabase(ctx, made); err != nil {
 		return nil, err

@@ -10,9 +10,13 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/worker"
 )
 
 // app is one run of the program: its streams, and the flags that commands share.
@@ -105,11 +109,16 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// isUsage reports whether err is a mistake in the command line: an error from before a command ran, or one from
-// usagef.
+// isUsage reports whether err is a mistake in the command line: an error from before a command ran, one from usagef, or
+// an invalid value of an argument, a flag or an environment variable, as opposed to one in a file.
 func (a *app) isUsage(err error) bool {
 	var usage usageError
-	return !a.started || errors.As(err, &usage)
+	var url *pgconn.ParseConfigError
+	var config *worker.ConfigError
+	if invalid, ok := errors.AsType[*oxbow.InvalidError](err); ok && invalid.Line == 0 {
+		return true
+	}
+	return !a.started || errors.As(err, &usage) || errors.As(err, &url) || errors.As(err, &config)
 }
 
 // prepare makes a command and those below it reject extra arguments and read their environment variables, and records
@@ -128,6 +137,9 @@ func (a *app) prepare(cmd *cobra.Command) {
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := checkExcluded(cmd.Flags()); err != nil {
+				return err
+			}
 			if err := readEnvironment(cmd.Flags()); err != nil {
 				return err
 			}

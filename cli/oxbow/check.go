@@ -64,6 +64,12 @@ func (d *database) check(ctx context.Context, o consistency.Options) error {
 	}
 	c.Report, err = consistency.Check(ctx, d.pool, o)
 	bar.end()
+	if err == nil && o.UserID != "" && c.Traits+c.Secrets+c.Problems == 0 {
+		var p store.Presence
+		if p, err = store.UserPresence(ctx, d.pool, o.UserID); err == nil && !p.Any {
+			err = fmt.Errorf("user %q has no memories", o.UserID)
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func TestCheck(t *testing.T) {
 	traittest.Trait{UserID: "林", Content: "林早起。"}.Insert(t, conn)
 	require.Equal(t, "Checked 2 traits of 2 users: no problems.", d.ok("check"))
 	require.Equal(t, "Checked 1 trait of 1 user: no problems.", d.ok("check", "ada", "--repair"))
-	require.Equal(t, "Checked 0 traits of 1 user: no problems.", d.ok("check", "nobody"))
+	require.Contains(t, d.run("check", "nobody").err, `user "nobody" has no memories`)
 
 	_, err = conn.Exec(t.Context(), `update oxbow.memories_trait set trait_confidence = 0.5 where user_id = 'ada'`)
 	require.NoError(t, err)

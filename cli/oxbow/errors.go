@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 
@@ -23,7 +22,8 @@ func sentence(err error) string {
 	}
 	var parse *pgconn.ParseConfigError
 	if errors.As(err, &parse) {
-		return "invalid database URL: " + printable(parse.Error())
+		return "invalid database URL: " + printable(parse.Error()) +
+			": expected postgres://user@host/database or host=… dbname=…"
 	}
 	var mismatch *oxbow.ModelMismatchError
 	if errors.As(err, &mismatch) {
@@ -75,13 +75,15 @@ func connectSentence(err *pgconn.ConnectError) string {
 		return fmt.Sprintf("PostgreSQL on %s refused the connection: %s", where, pg.Message)
 	}
 	var dns *net.DNSError
+	var cause syscall.Errno
 	switch {
 	case errors.As(err, &dns):
 		return fmt.Sprintf("cannot resolve the host %q in the database URL: check its spelling", dns.Name)
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
-		return fmt.Sprintf("cannot connect to PostgreSQL on %s: check that it is running, and the database URL", where)
 	case errors.Is(err, context.DeadlineExceeded), pgconn.Timeout(err):
 		return fmt.Sprintf("PostgreSQL on %s did not answer in time: check the host, the port and firewalls", where)
+	case errors.As(err, &cause):
+		return fmt.Sprintf("cannot connect to PostgreSQL on %s (%s): check that it is running, and the database URL",
+			where, cause)
 	}
 	return printable(err.Error())
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,9 @@ the sensory stream, are left out.`,
 			var report oxbow.ExportReport
 			write := func(w io.Writer) (err error) {
 				report, err = u.client.ExportUser(ctx, u.id, w)
+				if err == nil && report.Memories+report.Records == 0 {
+					err = fmt.Errorf("the database has no data of user %q", u.id) // an existing file stays as it is
+				}
 				return err
 			}
 			toFile := output != "" && output != "-"
@@ -31,16 +35,11 @@ the sensory stream, are left out.`,
 			} else {
 				err = write(u.out)
 			}
-			if err != nil {
-				return err
-			}
-			if report.Memories+report.Records == 0 {
-				u.say("The database has no data of user %q.", u.id)
-			} else if toFile {
+			if err == nil && toFile {
 				u.say("%s: %s and %s of user %q.", output,
 					count(report.Memories, "memory"), count(report.Records, "other record"), u.id)
 			}
-			return nil
+			return err
 		}),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write to this `file` instead of standard output")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -47,6 +48,37 @@ func intFlag(f *pflag.FlagSet, into *int, name, shorthand string, low, high int,
 	}
 	f.VarP(&value{kind: "int", text: fmt.Sprint(*into), parse: check}, name, shorthand,
 		fmt.Sprintf("%s (%d to %d)", usage, low, high))
+}
+
+// durationFlag adds a duration of at least low, with *into as its default. A default of 0 is the program's.
+func durationFlag(f *pflag.FlagSet, into *time.Duration, name string, low time.Duration, usage string) {
+	v := &value{kind: "duration", parse: func(text string) error {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < low {
+			return fmt.Errorf("expected a duration such as 30s or 2m, at least %s", low)
+		}
+		*into = d
+		return nil
+	}}
+	if *into != 0 {
+		v.text = into.String()
+	}
+	f.Var(v, name, usage)
+}
+
+// addressFlag adds an address to listen on.
+func addressFlag(f *pflag.FlagSet, into *string, name, usage string) {
+	f.Var(&value{kind: "address", parse: func(text string) error {
+		_, port, err := net.SplitHostPort(text)
+		if err == nil {
+			_, err = net.LookupPort("tcp", port)
+		}
+		if err != nil {
+			return errors.New("expected an address such as 127.0.0.1:8080 or :8080")
+		}
+		*into = text
+		return nil
+	}}, name, usage)
 }
 
 // limitFlag adds --limit, with *into as its default.
@@ -152,14 +184,33 @@ func (m *moment) end(zone *time.Location) time.Time {
 	return end
 }
 
+// excludes is the annotation that names the flags that a flag excludes.
+const excludes = "oxbow_excludes"
+
+// exclude makes a command refuse a flag together with any of the others.
+func exclude(f *pflag.FlagSet, name string, others ...string) {
+	_ = f.SetAnnotation(name, excludes, others) // fails only for an unknown flag
+}
+
+// checkExcluded returns an error if flags are given that exclude each other.
+func checkExcluded(f *pflag.FlagSet) (err error) {
+	f.Visit(func(flag *pflag.Flag) {
+		for _, other := range flag.Annotations[excludes] {
+			if f.Changed(other) {
+				err = fmt.Errorf("--%s and --%s exclude each other", flag.Name, other)
+			}
+		}
+	})
+	return err
+}
+
 // variable is the annotation that names a flag's environment variable.
 const variable = "oxbow_variable"
 
 // env makes an environment variable the default of a flag.
 func env(f *pflag.FlagSet, name, from string) {
-	flag := f.Lookup(name)
-	flag.Usage += " ($" + from + ")"
-	flag.Annotations = map[string][]string{variable: {from}}
+	f.Lookup(name).Usage += " ($" + from + ")"
+	_ = f.SetAnnotation(name, variable, []string{from}) // fails only for an unknown flag
 }
 
 // envs is env for all flags with a prefix: OXBOW_EMBEDDING_URL is the default of --embedding-url.

@@ -34,7 +34,7 @@ user's time zone.`,
 		Example: `  oxbow import conversations.jsonl.gz
   oxbow export ada | oxbow import - --user ada-copy`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: a.onDatabase(func(ctx context.Context, d *database, files []string) error {
+		RunE: a.asOperator(func(ctx context.Context, d *database, files []string) error {
 			for _, file := range files {
 				if err := d.importFile(ctx, file, userID, o); err != nil {
 					return err

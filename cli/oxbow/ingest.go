@@ -13,10 +13,10 @@ import (
 	_ "github.com/oxbow-memory/oxbow/documents/pdf" // reads PDF files
 )
 
-// ingested is the result for one file.
-type ingested struct {
-	documents.Report
-	Error string `json:"error,omitempty"`
+// refused is the result for a file that cannot be read; for another, it is a documents.Report.
+type refused struct {
+	Path  string `json:"path"`
+	Error string `json:"error"`
 }
 
 func ingestCommand(a *app) *cobra.Command {
@@ -38,7 +38,6 @@ A file that cannot be read changes nothing and does not stop the others.`,
 	}
 	f := cmd.Flags()
 	userFlag(f, &file.UserID, "user of the files (required)")
-	_ = cmd.MarkFlagRequired("user") // fails only for an unknown flag
 	f.StringVar(&file.Path, "name", "", "path or URL that identifies the file (default: the path as given)")
 	f.StringVar(&file.MediaType, "media-type", "",
 		"text/plain, text/markdown, text/html or application/pdf (default: from the name or the content)")
@@ -54,6 +53,9 @@ A file that cannot be read changes nothing and does not stop the others.`,
 		return d.ingest(ctx, files, file)
 	})
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		if file.UserID == "" {
+			return usagef("--user is required")
+		}
 		if file.Path != "" && len(files) > 1 {
 			return usagef("--name accepts one file, got %d", len(files))
 		}
@@ -69,7 +71,7 @@ A file that cannot be read changes nothing and does not stop the others.`,
 
 // ingest continues after a file that cannot be read and stops at any other error.
 func (d *database) ingest(ctx context.Context, files []string, file documents.NewFile) (err error) {
-	reports, failed, named := []ingested{}, 0, file.Path
+	reports, failed, named := []any{}, 0, file.Path
 	for _, name := range files {
 		if named == "" {
 			file.Path = filepath.ToSlash(filepath.Clean(name))
@@ -82,16 +84,15 @@ func (d *database) ingest(ctx context.Context, files []string, file documents.Ne
 		}
 		if bad {
 			failed++
-			report.Path = file.Path
 			d.say("oxbow: %s", printable(err.Error()))
-			reports = append(reports, ingested{report, printable(unreadable.Error())})
+			reports = append(reports, refused{file.Path, printable(unreadable.Error())})
 			err = nil
 			continue
 		}
 		if err != nil {
 			break
 		}
-		reports = append(reports, ingested{Report: report})
+		reports = append(reports, report)
 		if !d.json {
 			d.printf("%s: %s\n", printable(report.Path), ingestSummary(report))
 		}
@@ -155,7 +156,7 @@ refers to them.`,
 	}
 	cmd.Flags().StringVar(&path, "delete", "", "erase the file with this `path`, as the list shows it")
 	a.jsonFlag(cmd.Flags())
-	cmd.MarkFlagsMutuallyExclusive("delete", "json")
+	exclude(cmd.Flags(), "delete", "json")
 	cmd.RunE = a.onUser(func(ctx context.Context, u *user, _ []string) error {
 		if cmd.Flags().Changed("delete") {
 			erased, err := documents.Delete(ctx, u.client, u.id, path)

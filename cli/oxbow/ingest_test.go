@@ -96,5 +96,6 @@ func TestIngestRefusals(t *testing.T) {
 	require.Contains(t, r.err, "oxbow: cannot ingest 2 of 3 files")
 	r = d.run("ingest", "--user", "ada", "--json", name("empty.md"))
 	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, decoded[[]ingested](t, r.out)[0].Error, "the file is empty")
+	require.Contains(t, decoded[[]refused](t, r.out)[0].Error, "the file is empty")
+	require.NotContains(t, r.out, "file_id")
 }

@@ -30,6 +30,15 @@ func (a *app) text(ctx context.Context, argument string) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
+// query is text for what to search, which must not be blank.
+func (a *app) query(ctx context.Context, argument string) (string, error) {
+	text, err := a.text(ctx, argument)
+	if err == nil && strings.TrimSpace(text) == "" {
+		err = usagef("the text to search for must not be blank")
+	}
+	return text, err
+}
+
 // open opens a file for reading, or standard input for "-". It returns the size in bytes, or 0 if it is unknown.
 func (a *app) open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
 	if name == "-" {
@@ -41,7 +50,7 @@ func (a *app) open(ctx context.Context, name string) (io.ReadCloser, int64, erro
 	}
 	info, err := file.Stat()
 	if err == nil && info.IsDir() {
-		err = errors.New("is a directory")
+		err = errors.New("is a directory: name its files")
 	}
 	if err != nil {
 		_ = file.Close() // the first error is the one to report

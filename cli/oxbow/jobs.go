@@ -24,7 +24,7 @@ cron expression in UTC; null restores the default.
   insert into oxbow.job_schedules (kind, schedule) values ('consistency_check', '30 3 * * *')
   on conflict (kind) do update set schedule = excluded.schedule;`,
 		Example: "  oxbow jobs\n  oxbow jobs run sweep",
-		RunE: a.onDatabase(func(ctx context.Context, d *database, _ []string) error {
+		RunE: a.asOperator(func(ctx context.Context, d *database, _ []string) error {
 			kinds, err := worker.Kinds(ctx, d.pool)
 			if err != nil {
 				return err
@@ -63,7 +63,7 @@ func jobsRunCommand(a *app) *cobra.Command {
 the outcome.`,
 		Example: "  oxbow jobs run consistency_check",
 		Args:    cobra.ExactArgs(1),
-		RunE: a.onDatabase(func(ctx context.Context, d *database, args []string) error {
+		RunE: a.asOperator(func(ctx context.Context, d *database, args []string) error {
 			id, running, err := worker.RunNow(ctx, d.pool, args[0])
 			if unknown, ok := errors.AsType[*worker.UnknownKindError](err); ok {
 				return usageError{unknown}

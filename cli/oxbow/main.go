@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow"
 )
 
 const (
@@ -33,7 +36,8 @@ func run(ctx context.Context, args []string, a *app) int {
 	if err == nil {
 		return 0
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, oxbow.ErrUnreachable) ||
+		errors.Is(err, net.ErrClosed)) { // the connection was closed to end the statement
 		err = errors.New("interrupted")
 	}
 	_, _ = fmt.Fprintf(a.err, "oxbow: %s\n", sentence(err))
@@ -80,6 +84,14 @@ schema; "oxbow work" runs the jobs that an insert causes.`,
 	add("Operation", migrateCommand(a), workCommand(a), devCommand(a), statusCommand(a), topCommand(a), jobsCommand(a),
 		doctorCommand(a), reembedCommand(a), keysCommand(a), rotateKeysCommand(a), evalCommand(a))
 	a.prepare(root)
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"}) // cannot fail
+	help.Args = func(_ *cobra.Command, words []string) error {
+		if cmd, rest, _ := root.Find(words); len(rest) > 0 {
+			return fmt.Errorf("unknown command %q for %q", rest[0], cmd.CommandPath())
+		}
+		return nil
+	}
 	return root
 }
 

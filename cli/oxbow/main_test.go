@@ -83,13 +83,28 @@ func TestWrongCommandLines(t *testing.T) {
 		`expected USER [QUERY], got 0 arguments`:                    {"context"},
 		`expected FILE... --user USER, got 0 arguments`:             {"ingest", "--user", "u"},
 		`unknown flag: --bad`:                                       {"migrate", "up", "--bad"},
-		`required flag(s) "user" not set`:                           {"ingest", "a.txt"},
-		`[as-of now] were all set`: {"traits", "u", "--as-of", "2025", "--now",
-			"2025"},
-		`[explain json] were all set`: {"recall", "u", "x", "--json", "--explain"},
-		`[all limit] were all set`:    {"trait", someID, "--all", "-n", "3"},
-		`[importance supersedes] were all set`: {"remember", "u", "x", "--supersedes",
+		`unknown command "nope" for "oxbow"
+Run "oxbow help --help" for usage.`: {"help", "nope"},
+		`unknown command "upp" for "oxbow migrate"
+`: {"help", "migrate", "upp"},
+		`--user is required`:                      {"ingest", "a.txt", "--database-url", "postgres://h/d"},
+		`--as-of and --now exclude each other`:    {"traits", "u", "--as-of", "2025", "--now", "2025"},
+		`--explain and --json exclude each other`: {"recall", "u", "x", "--json", "--explain"},
+		`--all and --limit exclude each other`:    {"trait", someID, "--all", "-n", "3"},
+		`--supersedes and --importance exclude each other`: {"remember", "u", "x", "--supersedes",
 			someID, "--importance", "1"},
+		`invalid database URL: cannot parse`:                             {"status", "--database-url", "garbage"},
+		`invalid --sensitivity "4": expected a whole number from 0 to 3`: {"remember", "u", "x", "--sensitivity", "4"},
+		`invalid --metrics-addr "foo": expected an address such as`:      {"work", "--metrics-addr", "foo"},
+		`invalid --health-addr "127.0.0.1:99999": expected an address`:   {"work", "--health-addr", "127.0.0.1:99999"},
+		`invalid --embedding-batch-size "0": expected a whole number from 1 to 64`: {"work", "--embedding-batch-size",
+			"0"},
+		`invalid --reasoner-timeout "-1s": expected a duration`:             {"work", "--reasoner-timeout", "-1s"},
+		`invalid --concurrency "0": expected a whole number from 1 to 1000`: {"work", "--concurrency", "0"},
+		`the reasoner rules has no model`:                                   {"work", "--reasoner-model", "m", "--database-url", "postgres://h/d"},
+		`unknown reasoner provider "acme"`:                                  {"work", "--reasoner-provider", "acme", "--database-url", "postgres://h/d"},
+		`the local embedding provider has no URL`: {"recall", "u", "x", "--embedding-url", "http://h", "--database-url",
+			"postgres://h/d"},
 		`--reason requires --supersedes`: {"remember", "u", "x", "--reason",
 			"because"},
 		`invalid --to "x": expected a whole number`:                      {"migrate", "down", "--to", "x"},
@@ -109,9 +124,9 @@ func TestWrongCommandLines(t *testing.T) {
 		`invalid --map note=trade: expected fact, episodic, trait or document`: {"import-v1", "--map", "note=trade"},
 		`invalid --limit-questions -1: expected 0 or more`: {"eval", "f", "--limit-questions",
 			"-1"},
-		`invalid --every 1ms: expected at least 100ms`:                   {"top", "--every", "1ms"},
-		`invalid --timeout 0s: expected 1ms to 1h`:                       {"doctor", "--timeout", "0"},
-		`invalid --stop-timeout "soon": expected a duration such as 30s`: {"work", "--stop-timeout", "soon"},
+		`invalid --every "1ms": expected a duration such as 30s or 2m, at least 100ms`: {"top", "--every", "1ms"},
+		`invalid --timeout 0s: expected 1ms to 1h`:                                     {"doctor", "--timeout", "0"},
+		`invalid --stop-timeout "soon": expected a duration such as 30s`:               {"work", "--stop-timeout", "soon"},
 		`invalid --type "trait": expected fact, episodic or document`: {"remember", "u", "x", "--type",
 			"trait"},
 		`invalid --type "fact,insight": expected fact, episodic, trait or document`: {"recall", "u", "x",
@@ -185,19 +200,23 @@ func TestNoConnection(t *testing.T) {
 	closed := listener.Addr().String()
 	require.NoError(t, listener.Close())
 	for url, says := range map[string]string{
-		"postgres://u:secret@" + closed + "/d": "cannot connect to PostgreSQL on " + closed,
+		"postgres://u:secret@" + closed + "/d": "cannot connect to PostgreSQL on " + closed + " (connection refused): check",
 		"host=/no/such/directory user=u password=secret": "cannot connect to PostgreSQL on socket " +
-			"/no/such/directory/.s.PGSQL.5432",
+			"/no/such/directory/.s.PGSQL.5432 (no such file or directory)",
 		"postgres://u:secret@no-such-host.invalid/d": `cannot resolve the host "no-such-host.invalid" in the ` +
 			`database URL`,
 		"postgres://u:secret@h:port/d": "invalid database URL",
 	} {
 		for _, command := range []string{"up", "status"} {
 			r := cli(t, "migrate", command, "--database-url", url)
-			require.Equal(t, exitFailed, r.code)
+			code := exitFailed
+			if says == "invalid database URL" {
+				code = exitUsage
+			}
+			require.Equal(t, code, r.code)
 			require.Contains(t, r.err, says)
 			require.NotContains(t, r.err, "secret")
-			require.Equal(t, 1, strings.Count(r.err, "\n"))
+			require.Equal(t, code, strings.Count(r.err, "\n"))
 		}
 	}
 }

@@ -105,7 +105,7 @@ func TestSecret(t *testing.T) {
 	r := d.run("remember", "ada", "The code is 剑鱼.", "--sensitivity", "3")
 	require.NotZero(t, r.code)
 	require.Contains(t, r.err,
-		"sensitivity must be below 3 without keys to seal the text with (WithSealer, OXBOW_KEYSET)")
+		"sensitivity must be below 3 without keys to seal the text with (WithSealer; OXBOW_KEYSET, from oxbow keys new)")
 	for _, command := range [][]string{{"keys", "add"}, {"rotate-keys"}} {
 		r = d.run(command...)
 		require.Equal(t, exitUsage, r.code)

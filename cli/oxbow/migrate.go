@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -46,13 +47,20 @@ jobs. The extensions and the roles oxbow_app and oxbow_worker remain, because ot
 			if err := a.confirmable(cmd.CommandPath(), yes); err != nil {
 				return err
 			}
+			st, err := migrations.Read(cmd.Context(), a.databaseURL)
+			if err != nil {
+				return err
+			}
+			if to < 0 || to > st.Ours.Current {
+				return usagef("invalid --to %d: expected 0 to %d, the version of the database", to, st.Ours.Current)
+			}
 			if !yes {
-				if err := a.confirmDown(cmd.Context(), to); err != nil {
+				if err := a.confirmDown(cmd.Context(), st, to); err != nil {
 					return err
 				}
 			}
 			if err := migrations.Down(cmd.Context(), a.databaseURL, to,
-				migrations.Options{Logger: a.logger()}); err != nil {
+				migrations.Options{Logger: a.logger()}); err != nil && !errors.Is(err, migrations.ErrNotMigrated) {
 				return err
 			}
 			return a.printVersion(cmd.Context())
@@ -64,11 +72,7 @@ jobs. The extensions and the roles oxbow_app and oxbow_worker remain, because ot
 }
 
 // confirmDown asks for the database's name.
-func (a *app) confirmDown(ctx context.Context, to int32) error {
-	st, err := migrations.Read(ctx, a.databaseURL)
-	if err != nil {
-		return err
-	}
+func (a *app) confirmDown(ctx context.Context, st migrations.Status, to int32) error {
 	return a.confirm(ctx,
 		fmt.Sprintf("This reverts schema oxbow of database %q from version %d to %d and deletes data.\n"+
 			"Type the name of the database to continue: ", st.Database, st.Ours.Current, to), st.Database)
@@ -115,7 +119,7 @@ func (a *app) printMigrations(st migrations.Status) {
 	}
 	code := "up to date"
 	if !st.CodeCurrent {
-		code = fmt.Sprintf("pending: %d files", len(st.ChangedCode)) // --json names them
+		code = "pending: " + count(len(st.ChangedCode), "file") // --json names them
 	}
 	t.add("code", "", "functions, triggers, views", code)
 	t.print()

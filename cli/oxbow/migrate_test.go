@@ -52,8 +52,8 @@ func TestMigrate(t *testing.T) {
 	require.Equal(t, len(st.Migrations), strings.Count(r.out, " applied\n"))
 
 	r = migrate("down", "--to", "99", "--yes")
-	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, r.err, "invalid target version 99")
+	require.Equal(t, exitUsage, r.code)
+	require.Contains(t, r.err, "invalid --to 99: expected 0 to 14")
 	require.Equal(t, exitUsage, migrate("down").code, "no terminal to ask on")
 	require.Empty(t, status().Problem)
 
@@ -61,8 +61,8 @@ func TestMigrate(t *testing.T) {
 	require.Zero(t, r.code, r.err)
 	require.Contains(t, r.out, "has no schema oxbow")
 	r = migrate("down", "--yes")
-	require.Equal(t, exitFailed, r.code)
-	require.Contains(t, r.err, "the database has no Oxbow schema")
+	require.Zero(t, r.code, r.err)
+	require.Contains(t, r.out, "has no schema oxbow")
 }
 
 func TestMigrateNewerDatabase(t *testing.T) {

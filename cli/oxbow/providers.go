@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/worker"
 )
@@ -21,12 +22,13 @@ func (e *embeddingFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&e.cfg.Provider, "embedding-provider", "",
 		"embedding provider: local (default), openai (any server with its API) or ollama")
 	f.StringVar(&e.cfg.Model, "embedding-model", "", "name of the provider's model")
-	f.IntVar(&e.cfg.Dimension, "embedding-dimension", 0, "length of the model's vectors")
+	intFlag(f, &e.cfg.Dimension, "embedding-dimension", "", 1, embedding.MaxDimension, "length of the model's vectors")
 	f.StringVar(&e.cfg.URL, "embedding-url", "", "base URL of the server (default: the provider's)")
 	f.BoolVar(&e.cfg.SendDimension, "embedding-send-dimension", false,
 		"request vectors of that dimension from the server")
-	f.DurationVar(&e.cfg.Timeout, "embedding-timeout", 0, "timeout of one request (default 30s, 2m for ollama)")
-	f.IntVar(&e.cfg.BatchSize, "embedding-batch-size", 0, "texts per request (default 128)")
+	durationFlag(f, &e.cfg.Timeout, "embedding-timeout", time.Millisecond,
+		"timeout of one request (default 30s, 2m for ollama)")
+	intFlag(f, &e.cfg.BatchSize, "embedding-batch-size", "", 1, 64, "texts per request to openai, default 64")
 	envs(f, "embedding-")
 }
 
@@ -55,7 +57,7 @@ func (r *reasonerFlags) add(f *pflag.FlagSet, cfg *worker.Config) {
 	f.StringVar(&cfg.Reasoner.Provider, "reasoner-provider", "", "reasoner: rules (default), openai or ollama")
 	f.StringVar(&cfg.Reasoner.Model, "reasoner-model", "", "name of the language model")
 	f.StringVar(&cfg.Reasoner.URL, "reasoner-url", "", "base URL of the server (default: the provider's)")
-	f.DurationVar(&cfg.Reasoner.Timeout, "reasoner-timeout", 0, "timeout of one request")
+	durationFlag(f, &cfg.Reasoner.Timeout, "reasoner-timeout", time.Millisecond, "timeout of one request (default 2m)")
 	f.Int64Var(&cfg.DailyTokens, "reasoner-daily-tokens", 0,
 		"tokens per user and day for reflection (default: unlimited)")
 	r.now = momentFlag(f, "now", "set the reflection clock to this time or to the end of this period, in UTC")

@@ -46,11 +46,11 @@ time (2024-05-17T08:00:00Z), or a day, month or year, meaning its end in the use
 	f.BoolVar(&q.WordsOnly, "words-only", false, "do not search vectors")
 	f.BoolVar(&explain, "explain", false, "show how each score is computed")
 	a.jsonFlag(f)
-	cmd.MarkFlagsMutuallyExclusive("json", "explain") // JSON always includes the explanation
+	exclude(f, "explain", "json") // JSON always includes the explanation
 	embedding.add(f)
 	cmd.RunE = a.onUser(func(ctx context.Context, u *user, args []string) (err error) {
 		q.UserID, q.ValidAsOf, q.BelievedAsOf = u.id, asOf.end(u.zone), believedAsOf.end(u.zone)
-		if q.Text, err = u.text(ctx, args[0]); err != nil {
+		if q.Text, err = u.query(ctx, args[0]); err != nil {
 			return err
 		}
 		found, err := u.client.Recall(ctx, q)
@@ -93,8 +93,9 @@ func (u *user) sayNothingFound(ctx context.Context) error {
 	case !p.Any:
 		u.say("Nothing found: user %q has no memories.", u.id)
 	case p.Waiting > 0:
-		u.say("Nothing found: %s of user %q not embedded yet. Is a worker running (oxbow work)?",
-			count(p.Waiting, "memory"), u.id)
+		be := map[bool]string{true: "is", false: "are"}[p.Waiting == 1]
+		u.say("Nothing found: %s of user %q %s not embedded yet. Is a worker running (oxbow work)?",
+			count(p.Waiting, "memory"), u.id, be)
 	default:
 		u.say("Nothing found: no memory of user %q matches the query and its filters.", u.id)
 	}

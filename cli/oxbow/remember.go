@@ -41,14 +41,12 @@ input: other users of the machine can see a command line, and the shell records 
 	f.StringVar(&m.Source, "source", "", "where it came from")
 	f.StringVar(&m.Category, "category", "", "what it is about")
 	f.Float64Var(&importance, "importance", 0.5, "importance, 0 to 1")
-	f.IntVar(&m.Sensitivity, "sensitivity", 0, "sensitivity, 0 to 3; 3 is sealed with the keys in OXBOW_KEYSET")
+	intFlag(f, &m.Sensitivity, "sensitivity", "", 0, 3, "sensitivity; 3 is sealed with the keys in OXBOW_KEYSET")
 	objectFlag(f, &m.Metadata, "metadata", "metadata, a JSON object")
 	idFlag(f, &supersedes, "supersedes", "memory that this one replaces; its other fields are kept")
 	f.StringVar(&reason, "reason", "", "reason for the history, with --supersedes")
-	for _, name := range []string{"type", "until", "session", "seq", "speaker", "agent", "external-id", "source",
-		"category", "importance", "sensitivity"} { // the new version keeps them
-		cmd.MarkFlagsMutuallyExclusive("supersedes", name)
-	}
+	exclude(f, "supersedes", "type", "until", "session", "seq", "speaker", "agent", "external-id", "source",
+		"category", "importance", "sensitivity") // the new version keeps them
 	seal := func(ctx context.Context) (oxbow.Option, error) {
 		if m.Sensitivity != store.Secret {
 			return nil, nil

@@ -33,7 +33,7 @@ func TestRememberAndRecall(t *testing.T) {
 	r := d.run("recall", "ada", "walnuts")
 	require.Zero(t, r.code)
 	require.Empty(t, r.out)
-	require.Equal(t, "Nothing found: 2 memories of user \"ada\" not embedded yet. Is a worker running (oxbow work)?\n",
+	require.Equal(t, "Nothing found: 2 memories of user \"ada\" are not embedded yet. Is a worker running (oxbow work)?\n",
 		r.err)
 	d.work()
 
@@ -160,12 +160,13 @@ func TestRememberRefuses(t *testing.T) {
 		{`user 'u' has no memory ` + id, []string{"u", "x", "--supersedes", id}},
 	} {
 		r := d.run(append([]string{"remember"}, bad.args...)...)
+		require.Equal(t, strings.HasPrefix(bad.says, "user 'u' has"), r.code == exitFailed, r.err)
 		require.NotZero(t, r.code, bad.args)
 		require.Contains(t, r.err, bad.says)
 		require.Empty(t, r.out)
 	}
 	long := d.input(strings.Repeat("长", 1<<19), "remember", "u", "-")
-	require.Equal(t, exitFailed, long.code)
+	require.Equal(t, exitUsage, long.code)
 	require.Contains(t, long.err, "content must not be longer than 1 MiB")
 	require.Contains(t, long.err, "1572864 bytes")
 	require.Zero(t, d.rows(), "nothing was stored")
@@ -210,7 +211,7 @@ func TestRecallRefuses(t *testing.T) {
 		says string
 		args []string
 	}{
-		{`text must not be blank without an embedding, got " "`, []string{"ada", " "}},
+		{`the text to search for must not be blank`, []string{"ada", " "}},
 		{`text must be valid UTF-8`, []string{"ada", "\xff"}},
 	} {
 		r := d.run(append([]string{"recall"}, bad.args...)...)

@@ -36,7 +36,7 @@ learned appears for memories that were stored later than they became true.
 	embedding.add(f)
 	cmd.RunE = a.onUser(func(ctx context.Context, u *user, args []string) (err error) {
 		q.UserID = u.id
-		if q.Topic, err = u.text(ctx, args[0]); err != nil {
+		if q.Topic, err = u.query(ctx, args[0]); err != nil {
 			return err
 		}
 		found, err := u.client.Timeline(ctx, q)

@@ -43,7 +43,7 @@ func TestTimeline(t *testing.T) {
 	d.ok("erase", "--memory", oslo, "--user", "mia", "--yes")
 	require.NotContains(t, d.ok("timeline", "mia", "Oslo live", "--json"), "Oslo")
 
-	require.Contains(t, d.run("timeline", "mia", " ").err, "topic must not be blank")
+	require.Contains(t, d.run("timeline", "mia", " ").err, "must not be blank")
 }
 
 func TestEndSession(t *testing.T) {

@@ -32,20 +32,14 @@ Each refresh runs a few short queries of constant cost: jobs are counted up to 1
 numbers of memories and users are PostgreSQL's estimates. Requires the owner of the schema or a member of
 oxbow_worker.`,
 	}
-	cmd.Flags().DurationVar(&every, "every", every, "refresh interval, at least 100ms")
+	durationFlag(cmd.Flags(), &every, "every", 100*time.Millisecond, "refresh interval")
 	cmd.Flags().BoolVar(&once, "once", false, "print one screen and exit")
-	run := a.asOperator(func(ctx context.Context, d *database, _ []string) error {
+	cmd.RunE = a.asOperator(func(ctx context.Context, d *database, _ []string) error {
 		if once || !terminal(d.out) {
 			return d.topOnce(ctx)
 		}
 		return d.topLive(ctx, every)
 	})
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if every < 100*time.Millisecond {
-			return usagef("invalid --every %s: expected at least 100ms", every)
-		}
-		return run(cmd, args)
-	}
 	return cmd
 }
 

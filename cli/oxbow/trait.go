@@ -40,7 +40,7 @@ user's time zone.`,
 	limitFlag(f, &limit, "number of memories and events to show, the latest ones")
 	f.BoolVar(&all, "all", false, "show all memories and events")
 	a.jsonFlag(f)
-	cmd.MarkFlagsMutuallyExclusive("limit", "all")
+	exclude(f, "all", "limit")
 	cmd.RunE = a.onTrait(&userID, func(ctx context.Context, u *user, id uuid.UUID) error {
 		t, err := u.client.TraitAt(ctx, u.id, id, now.end(u.zone))
 		if err != nil {

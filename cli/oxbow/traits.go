@@ -38,7 +38,7 @@ end in the user's time zone.`,
 	asOf := momentFlag(f, "as-of", "show the traits at this time")
 	now := momentFlag(f, "now", "compute confidence at this time (default: now)")
 	a.jsonFlag(f)
-	cmd.MarkFlagsMutuallyExclusive("as-of", "now")
+	exclude(cmd.Flags(), "as-of", "now")
 	cmd.RunE = a.onUser(func(ctx context.Context, u *user, _ []string) error {
 		o := oxbow.TraitsOptions{IncludeHidden: true, AsOf: asOf.end(u.zone), Now: now.end(u.zone)}
 		traits, err := u.client.Traits(ctx, u.id, o)

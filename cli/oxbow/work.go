@@ -22,17 +22,17 @@ func (w *workFlags) add(f *pflag.FlagSet) {
 	w.embedding.add(f)
 	w.reasoner.add(f, &w.cfg)
 	w.addConcurrency(f)
-	f.DurationVar(&w.cfg.StopTimeout, "stop-timeout", 30*time.Second, "how long to wait for running jobs at shutdown")
-	f.StringVar(&w.cfg.HealthAddr, "health-addr", "",
-		"serve /healthz and /readyz on this `address`, such as 127.0.0.1:8080")
-	f.StringVar(&w.cfg.MetricsAddr, "metrics-addr", "",
-		"serve /metrics, /healthz and /readyz on this `address`, such as 127.0.0.1:9464")
+	w.cfg.StopTimeout = 30 * time.Second
+	durationFlag(f, &w.cfg.StopTimeout, "stop-timeout", time.Millisecond, "how long to wait for running jobs at shutdown")
+	addressFlag(f, &w.cfg.HealthAddr, "health-addr", "serve /healthz and /readyz there, such as 127.0.0.1:8080")
+	addressFlag(f, &w.cfg.MetricsAddr, "metrics-addr",
+		"serve /metrics, /healthz and /readyz there, such as 127.0.0.1:9464")
 	env(f, "metrics-addr", "OXBOW_METRICS_ADDR")
 }
 
 func (w *workFlags) addConcurrency(f *pflag.FlagSet) {
-	f.IntVar(&w.cfg.Concurrency, "concurrency", 0,
-		"embedding requests at once (default: the number of CPUs, from 2 to 4; 8 for a remote provider)")
+	intFlag(f, &w.cfg.Concurrency, "concurrency", "", 1, 1000,
+		"embedding requests at once; default: the number of CPUs, at least 2 and at most 4, or 8 for a remote provider")
 }
 
 // config returns the worker's configuration.
@@ -55,8 +55,8 @@ func workCommand(a *app) *cobra.Command {
 		Long: `Run a worker. It processes the jobs that memories cause, and the periodic ones (see "oxbow jobs").
 
 Any number of workers may run, on any number of machines. The first interrupt lets running jobs finish, for up
-to --stop-timeout. A second one ends the process at once; another worker takes over its jobs within two
-minutes.
+to --stop-timeout. A second one ends the process at once; another worker takes over its jobs when their
+timeouts have passed, after minutes.
 
 Traces are sent as OTLP over HTTP to the endpoint in OpenTelemetry's variables, such as
 OTEL_EXPORTER_OTLP_ENDPOINT.`,

@@ -30,7 +30,7 @@ func decode(content []byte) (string, error) {
 		r, size := utf8.DecodeRune(content[at:])
 		if r == utf8.RuneError && size == 1 {
 			return "", Errorf("is not encoded as UTF-8 (byte 0x%02X in line %d): convert it, for example with "+
-				"iconv -f GB18030 -t UTF-8", content[at], bytes.Count(content[:at], []byte("\n"))+1)
+				"iconv -f WINDOWS-1252 -t UTF-8 (or GB18030, if it is Chinese)", content[at], bytes.Count(content[:at], []byte("\n"))+1)
 		}
 		at += size
 	}

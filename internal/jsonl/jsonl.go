@@ -36,6 +36,12 @@ func NewReader(r io.Reader) (*Reader, error) {
 	}
 	scanner := bufio.NewScanner(plain)
 	scanner.Buffer(make([]byte, 1<<16), maxLine)
+	scanner.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		if scanner.Err() != nil && bytes.IndexByte(data, '\n') < 0 {
+			return len(data), nil, nil // the beginning of a line whose rest cannot be read
+		}
+		return bufio.ScanLines(data, atEOF)
+	})
 	return &Reader{scanner: scanner}, nil
 }
 
@@ -45,6 +51,8 @@ func (r *Reader) Next() bool {
 		switch err := r.scanner.Err(); {
 		case errors.Is(err, bufio.ErrTooLong):
 			r.Err = fmt.Errorf("line %d is longer than 64 MiB", r.Number+1)
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			r.Err = fmt.Errorf("the file is cut off after line %d: %w", r.Number, err)
 		case err != nil:
 			r.Err = fmt.Errorf("read after line %d: %w", r.Number, err)
 		}

@@ -39,11 +39,13 @@ func (e Endpoint) Resolve(purpose string) (string, error) {
 	address, err := url.Parse(base)
 	switch {
 	case strings.TrimSpace(e.Model) == "":
-		return "", fmt.Errorf("%s model is empty: the provider %s requires one", purpose, e.Protocol)
+		return "", fmt.Errorf("%s model is empty: the provider %s requires one (OXBOW_%s_MODEL)", purpose, e.Protocol,
+			strings.ToUpper(purpose))
 	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "":
 		return "", fmt.Errorf("%s URL %q is not an http or https address", purpose, WithoutSecrets(base))
 	case e.Protocol == OpenAI && e.APIKey == "" && address.Host == "api.openai.com":
-		return "", fmt.Errorf("%s API key is empty: %s requires one", purpose, WithoutSecrets(base))
+		return "", fmt.Errorf("%s API key is empty: %s requires one (OXBOW_%s_API_KEY)", purpose, WithoutSecrets(base),
+			strings.ToUpper(purpose))
 	case strings.ContainsAny(e.APIKey, "\r\n"):
 		return "", fmt.Errorf("%s API key contains a line break", purpose)
 	case e.Timeout < 0:

@@ -90,12 +90,16 @@ func openLocal(cfg Config) (embedding.Embedder, error) {
 		return nil, fmt.Errorf("embedding dimension %d is out of range: the local provider supports 2 to %d",
 			cfg.Dimension, embedding.MaxDimension)
 	}
+	if cfg.URL != "" {
+		return nil, fmt.Errorf("the local embedding provider has no URL: omit %q, or choose another provider",
+			provider.WithoutSecrets(cfg.URL))
+	}
 	return embedding.NewLocal(cfg.Dimension), nil
 }
 
 func (cfg Config) withDefaults(r remoteKind) (Config, error) {
 	cfg.Timeout = cmp.Or(cfg.Timeout, r.timeout)
-	cfg.BatchSize = cmp.Or(cfg.BatchSize, 128)
+	cfg.BatchSize = cmp.Or(cfg.BatchSize, r.callTexts)
 	if r.single {
 		cfg.BatchSize = 1
 	}
@@ -113,8 +117,8 @@ func (cfg Config) withDefaults(r remoteKind) (Config, error) {
 	case cfg.Dimension < 1 || cfg.Dimension > embedding.MaxDimension:
 		return cfg, fmt.Errorf("embedding dimension %d of %s:%s is out of range: it must be 1 to %d", cfg.Dimension,
 			cfg.Provider, cfg.Model, embedding.MaxDimension)
-	case cfg.BatchSize < 1 || cfg.BatchSize > 2048:
-		return cfg, fmt.Errorf("embedding batch size %d is out of range: it must be 1 to 2048", cfg.BatchSize)
+	case cfg.BatchSize < 1 || cfg.BatchSize > r.callTexts:
+		return cfg, fmt.Errorf("embedding batch size %d is out of range: it must be 1 to %d", cfg.BatchSize, r.callTexts)
 	}
 	return cfg, nil
 }

@@ -44,7 +44,7 @@ func TestOpenRefuses(t *testing.T) {
 			c.URL = "http://u:secret@h:x?k=secret"
 		},
 		`API key is empty: https://api.openai.com/v1`: func(c *providers.Config) { c.URL = "" },
-		`batch size 2049 is out of range`:             func(c *providers.Config) { c.BatchSize = 2049 },
+		`batch size 65 is out of range`:               func(c *providers.Config) { c.BatchSize = 65 },
 	} {
 		cfg := good
 		change(&cfg)
