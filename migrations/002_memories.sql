@@ -19,6 +19,7 @@ create table oxbow.memories (
   expired_at       timestamptz,
   updated_at       timestamptz,
   forgotten_at     timestamptz,
+  former_ends      timestamptz[], -- each change of invalid_at: when, and the end that was known until then
   superseded_by    uuid,
   version          integer not null default 1,
 

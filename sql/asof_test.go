@@ -51,13 +51,16 @@ func (v version) holds(validAsOf, believedAsOf *int, now int) bool {
 	return then
 }
 
-// columns returns the version as it is stored.
-func (v version) columns() []any {
+// columns returns the version as it is stored, and its former ends.
+func (v version) columns() (times []any, ends []*time.Time) {
 	end := v.end
 	if v.replaced != nil {
 		end = v.until
+		if v.end != nil {
+			ends = []*time.Time{moment(v.replaced), moment(v.end)}
+		}
 	}
-	return []any{moment(&v.told), moment(v.replaced), moment(v.start), moment(end)}
+	return []any{moment(&v.told), moment(v.replaced), moment(v.start), moment(end)}, ends
 }
 
 func moment(day *int) *time.Time {
@@ -70,8 +73,7 @@ func moment(day *int) *time.Time {
 
 const holdsNow = 20
 
-// randomVersion returns a history before holdsNow. Superseding overwrites the end that was known later, so a version
-// stated with its end is not superseded here.
+// randomVersion returns a history before holdsNow.
 func randomVersion(random *rand.Rand) version {
 	maybe := func(low, high int) *int {
 		if random.IntN(2) == 0 || low > high {
@@ -86,11 +88,10 @@ func randomVersion(random *rand.Rand) version {
 	if v.start != nil {
 		from = *v.start
 	}
+	v.end = maybe(from, holdsNow+8)
 	if v.replaced = maybe(v.told, holdsNow); v.replaced != nil {
 		n := from + random.IntN(12)
 		v.until = &n
-	} else {
-		v.end = maybe(from, holdsNow+8)
 	}
 	return v
 }
@@ -113,8 +114,9 @@ func TestHoldsAgreesWithTheHistory(t *testing.T) {
 			believedAsOf = nil // future beliefs are unknown
 		}
 		now := holdsNow
-		args := append(v.columns(), moment(validAsOf), moment(believedAsOf), moment(&now))
-		got := one[*bool](t, tx, "select oxbow.holds($1, $2, $3, $4, $5, $6, $7)", args...)
+		times, ends := v.columns()
+		args := append(times, moment(validAsOf), moment(believedAsOf), moment(&now), ends)
+		got := one[*bool](t, tx, "select oxbow.holds($1, $2, $3, $4, $5, $6, $7, $8)", args...)
 		want := v.holds(validAsOf, believedAsOf, now)
 		require.Equal(t, want, got != nil && *got, "%s\nvalid as of %s, believed as of %s", v, text(validAsOf),
 			text(believedAsOf))
@@ -177,6 +179,57 @@ func TestRecallAsOf(t *testing.T) {
 		got := contents(recall(t, tx, row{"user_id": ann(t), "query": "lives", "now": day(12, 1)}.with(c.args)))
 		require.ElementsMatch(t, c.want, got, name)
 	}
+}
+
+// A change of an end, of whatever kind, does not move what was believed before it.
+func TestChangedEndsLeaveThePast(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	day := func(n int) time.Time { return time.Now().AddDate(0, 0, -n) }
+	fact := row{"memory_type": "fact", "created_at": day(30), "valid_at": day(40)}
+	ended := fact.with(row{"invalid_at": day(20)})
+	superseded := ended.with(row{"expired_at": day(15)})
+	// what was believed on each of some days about each of other days
+	const asOf = `
+		select array_agg(format('%s %s %s %s', b, v, f.ends, r.ends) order by b, v)
+		from generate_series(1, 45, 4) v, generate_series(1, 35, 4) b,
+		     lateral (select array_agg((content, invalid_at)) as ends from oxbow.facts_as_of($1,
+		                now() - v * interval '1 day', now() - b * interval '1 day')) f,
+		     lateral (select array_agg((content, invalid_at)) as ends from oxbow.recall($1, 'boats',
+		                valid_as_of => now() - v * interval '1 day',
+		                believed_as_of => now() - b * interval '1 day')) r`
+	for name, c := range map[string]struct {
+		stored  row
+		changes []string
+	}{
+		"superseded":               {fact, []string{`select oxbow.supersede($1, $2, 'likes ships')`}},
+		"superseded after its end": {ended, []string{`select oxbow.supersede($1, $2, 'likes ships')`}},
+		"corrected": {ended, []string{`
+			select oxbow.supersede($1, $2, 'likes ships', valid_at => m.valid_at)
+			from oxbow.memories m where m.user_id = $1 and m.id = $2`}},
+		"ended": {fact, []string{`update oxbow.memories set invalid_at = now() - interval '35 days'
+			where user_id = $1 and id = $2`}},
+		"ended earlier, then superseded": {ended, []string{
+			`update oxbow.memories set invalid_at = now() - interval '25 days' where user_id = $1 and id = $2`,
+			`update oxbow.memories set invalid_at = now() - interval '26 days', expired_at = now()
+			 where user_id = $1 and id = $2`}},
+		"another version before the next": {superseded, []string{`update oxbow.memories
+			set invalid_at = now() - interval '25 days' where user_id = $1 and id = $2`}},
+	} {
+		user := ann(t) + name
+		id := remember(t, tx, c.stored.with(row{"user_id": user, "content": "likes boats"}))
+		index(t, tx, user)
+		before := one[[]string](t, tx, asOf, user)
+		for _, change := range c.changes {
+			exec(t, tx, change, user, id)
+		}
+		index(t, tx, user)
+		require.Equal(t, before, one[[]string](t, tx, asOf, user), name)
+	}
+	require.Equal(t, []string{"likes ships"}, all[string](t, tx, `
+		select content from oxbow.facts_as_of($1, now() - interval '21 days', now())`, ann(t)+"corrected"))
+	require.Empty(t, recall(t, tx, row{"user_id": ann(t) + "corrected", "query": "likes"}),
+		"a correction of what had ended does not make it current")
 }
 
 // A memory's old versions and forgotten memories do not take ranks from it.

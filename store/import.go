@@ -245,7 +245,7 @@ var copyColumns = []string{
 	"trait_reinforcement_count", "trait_contradiction_count", "trait_last_reinforced", "trait_first_observed",
 	"trait_window_start", "trait_window_end", "trait_derived_from", "trait_next_transition_at", "trait_key",
 	"trait_contexts",
-	"trait_review_due_at", "trait_edited_at", "expires_at", "sensitivity", "sealed", "sealed_key",
+	"trait_review_due_at", "trait_edited_at", "expires_at", "sensitivity", "sealed", "sealed_key", "former_ends",
 	"record_table", "record",
 }
 
@@ -301,6 +301,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		null(f.string("trait_derived_from")), null(f.time("trait_next_transition_at")), null(f.string("trait_key")),
 		jsonOrNull(f.object("trait_contexts")), null(f.time("trait_review_due_at")), null(f.time("trait_edited_at")),
 		null(f.time("expires_at")), f.integer("sensitivity"), f.bytes("sealed"), null(f.string("sealed_key")),
+		f.times("former_ends"),
 	}
 	if err := f.done(); err != nil {
 		return nil, err

@@ -132,6 +132,18 @@ func (f *fields) time(name string) (t time.Time) {
 	return t
 }
 
+// times reads an array of times, some of which may be null.
+func (f *fields) times(name string) (times []*time.Time) {
+	const rule = "must be an array of times like 2025-10-12T08:00:00Z, in the years 1 to 9999"
+	f.get(name, rule, &times)
+	for _, t := range times {
+		if t != nil && (t.Before(minTime) || t.After(maxTime)) {
+			f.fail(name, rule)
+		}
+	}
+	return times
+}
+
 func (f *fields) uuid(name string) (id uuid.UUID) {
 	f.get(name, "must be a UUID", &id)
 	return id

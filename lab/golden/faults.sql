@@ -58,7 +58,7 @@ select golden.patch('holds', 'created_at > _believed', 'created_at >= _believed'
 
 -- fault: a version is still true at the moment when it ended
 -- noticed by: recall
-select golden.patch('holds', 'invalid_at > _valid', 'invalid_at >= _valid');
+select golden.patch('holds', '_believed\) > _valid', '_believed) >= _valid');
 
 -- fault: superseded versions are found
 -- noticed by: recall

@@ -29,7 +29,7 @@ return case when (_filter).history
   else _memory.sensitivity < 3
    and oxbow.recallable(_memory.forgotten_at, _memory.memory_type, oxbow.recall_stage(_memory, _filter))
    and oxbow.holds(_memory.created_at, _memory.expired_at, _memory.valid_at, _memory.invalid_at,
-         (_filter).valid, (_filter).believed, (_filter).now)
+         (_filter).valid, (_filter).believed, (_filter).now, _memory.former_ends)
    and ((_filter).agent is null or _memory.agent_id = (_filter).agent)
    and ((_filter).metadata is null or _memory.metadata @> (_filter).metadata)
    and ((_filter).contexts is null

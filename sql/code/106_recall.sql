@@ -171,8 +171,9 @@ begin
                        _now, _rules) end as stage
       from reachable r
      cross join lateral (
-       select m.id, m.content, m.valid_at, m.invalid_at, m.created_at, m.expired_at, m.session_id, m.seq, m.speaker,
-              m.agent_id, m.external_id, m.category, m.importance, m.metadata, m.trait_stage, m.trait_subtype,
+       select m.id, m.content, m.valid_at,
+              oxbow.end_believed(m.expired_at, m.invalid_at, m.former_ends, recall.believed_as_of) as invalid_at,
+              m.created_at, m.expired_at, m.session_id, m.seq, m.speaker, m.agent_id, m.external_id, m.category, m.importance, m.metadata, m.trait_stage, m.trait_subtype,
               m.trait_confidence, m.trait_confidence_at, m.trait_reinforcement_count, m.trait_next_transition_at,
               m.trait_window_end
          from oxbow.memories m
