@@ -43,6 +43,8 @@ func TestPlainTextIsNotSecret(t *testing.T) {
 	// not even by a vector that is added to it
 	addVector(t, tx, ann(t), "fact", id, axis(5))
 	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": "", "embedding": axis(5)}))
+	require.NotContains(t, one[string](t, tx, "select oxbow.context($1)", ann(t)), "[sealed]")
+	require.Zero(t, one[int](t, tx, "select count(*) from oxbow.facts_as_of($1) where content = '[sealed]'", ann(t)))
 	// it does not take a place or rank from other memories
 	near := remember(t, tx, row{"user_id": ann(t), "memory_type": "fact", "content": "Ann plays chess."})
 	far := remember(t, tx, row{"user_id": ann(t), "memory_type": "fact", "content": "Ann plays tennis."})

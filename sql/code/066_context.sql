@@ -69,7 +69,7 @@ begin
            m.importance + exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)
              ::double precision / 2592000) as score
       from oxbow.memories m
-     where m.user_id = _user_id and m.memory_type = any(_types) and m.forgotten_at is null
+     where m.user_id = _user_id and m.memory_type = any(_types) and m.forgotten_at is null and m.sensitivity < 3
        and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, _now)
        and (_agent is null or m.agent_id = _agent)
        and (_contexts is null or m.metadata ->> 'context' = any(_contexts))
