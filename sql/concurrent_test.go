@@ -133,3 +133,16 @@ func TestErasedTogetherAreLockedFirst(t *testing.T) {
 		exec(t, eraser, "rollback")
 	}
 }
+
+// A job that indexes a memory holds it for key share and may lock it again to fold it, so forgetting must not wait in
+// between.
+func TestForgetDoesNotWaitForEmbed(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	facts(t, pool, ann(t), "The boat is called Heron.", 1)
+	job, app := begin(t, pool.Config().ConnString()), connect(t, pool.Config().ConnString())
+	exec(t, job, "select from oxbow.memories where user_id = $1 for key share", ann(t))
+	exec(t, app, "set lock_timeout = '5s'")
+	exec(t, app, "select oxbow.forget(user_id, id) from oxbow.memories where user_id = $1", ann(t))
+	exec(t, app, "select oxbow.restore(user_id, id) from oxbow.memories where user_id = $1", ann(t))
+}

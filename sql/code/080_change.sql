@@ -2,7 +2,8 @@
 -- adds a row to memory_history. Error codes: OX101 no such memory, OX102 already superseded, OX103
 -- forgotten, OX104 not forgotten.
 
--- lock_memory returns a memory and locks it until the transaction ends.
+-- lock_memory returns a memory and locks it until the transaction ends, with a lock mode compatible with the lock of
+-- embed on the memories that it indexes.
 create or replace function oxbow.lock_memory(_user_id text, _id uuid) returns oxbow.memories
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -13,7 +14,7 @@ begin
   end if;
   select m.* into memory from oxbow.memories m
    where m.user_id = _user_id and m.id = _id
-   order by m.memory_type limit 1 for update;
+   order by m.memory_type limit 1 for no key update;
   if not found then
     raise exception using
       errcode = 'OX101',
