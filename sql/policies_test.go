@@ -19,7 +19,7 @@ func TestSetPolicy(t *testing.T) {
 	exec(t, tx, `select oxbow.set_policy('trait_decay_core', 0.004)`)
 	require.Equal(t, 0.004, policy("value"))
 	require.Equal(t, 0.001, policy(`"default"`))
-	exec(t, tx, `select oxbow.set_policy('trait_decay_core', 0.003)`)
+	exec(t, tx, `select oxbow.set_policy('trait_decay_core', 0.003) from generate_series(1, 2)`)
 	require.Equal(t, 0.003, policy("value"))
 	require.Equal(t, []float64{0.004, 0.003},
 		all[float64](t, tx, `select value from oxbow.policy_changes order by valid_from`))

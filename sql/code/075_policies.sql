@@ -33,6 +33,9 @@ begin
       format('of %s must be between %s and %s', d.name, d.minimum, d.maximum));
   end if;
   perform pg_advisory_xact_lock(hashtextextended('oxbow.policies', 0));
+  if set_policy.value = oxbow.policy(set_policy.name) then
+    return; -- every change makes the decay of traits before it a little slower
+  end if;
   insert into oxbow.policy_changes (name, valid_from, value)
   select d.name, greatest(clock_timestamp(), max(c.valid_from) + interval '1 microsecond'), set_policy.value
     from oxbow.policy_changes c;
