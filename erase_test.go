@@ -124,6 +124,10 @@ func TestEraseUser(t *testing.T) {
 		}
 	}
 
+	_, err = b.pool.Exec(t.Context(), `insert into oxbow.settings (key, value) values ('policies.followed',
+		jsonb_build_object('valid_from', now(), 'user_id', 'Zebedee', 'id', gen_random_uuid()))`)
+	require.NoError(t, err)
+
 	receipt, err := b.client.EraseUser(t.Context(), "Zebedee")
 	require.NoError(t, err)
 	counts := map[string]int64{}

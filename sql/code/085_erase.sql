@@ -58,6 +58,20 @@ begin
 end $$;
 
 
+-- lock_referring locks memories, and those that lose a reference with them, in the order of their ids as everywhere.
+-- The lock mode does not block jobs that only refer to them. One condition with OR would read all of the user's
+-- memories.
+create or replace function oxbow.lock_referring(_user_id text, _ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from oxbow.memories m
+    where m.user_id = _user_id and m.id = any(array(
+      select unnest(_ids)
+      union select s.id from oxbow.memories s where s.user_id = _user_id and s.superseded_by = any(_ids)
+      union select t.id from oxbow.memories_trait t where t.user_id = _user_id and t.trait_parent_id = any(_ids)))
+    order by m.id for no key update;
+end $$;
+
 -- lock_erased locks several memories as erase_one does, before the first is erased. Erasing a memory
 -- subtracts its terms from the statistics; after that the transaction must not wait for one that adds to
 -- them (index_memories).
@@ -67,9 +81,7 @@ begin
   if cardinality(_ids) < 2 then
     return; -- erase_one locks it
   end if;
-  perform from oxbow.memories m
-    where m.user_id = _user_id and (m.id = any(_ids) or m.superseded_by = any(_ids) or m.trait_parent_id = any(_ids))
-    order by m.id for no key update;
+  perform oxbow.lock_referring(_user_id, _ids);
   perform from oxbow.memories m where m.user_id = _user_id and m.id = any(_ids) order by m.id for update;
 end $$;
 
@@ -133,12 +145,7 @@ declare
   _n bigint;
   _child record;
 begin
-  -- Memories that lose a reference are locked together with the memory, in the order of their ids as
-  -- everywhere. The lock mode does not block jobs that only refer to them.
-  perform from oxbow.memories m
-    where m.user_id = _user_id
-      and (m.id = _id or m.superseded_by = _id or m.trait_parent_id = _id)
-    order by m.id for no key update;
+  perform oxbow.lock_referring(_user_id, array[_id]);
   for _type in
     -- a job that is processing the memory holds a lock on its row; this waits for it
     select m.memory_type from oxbow.memories m
@@ -269,9 +276,11 @@ begin
   update oxbow.settings s
      set value = case when s.value ? 'cursor' then s.value - 'cursor'
                       when s.value ? 'after' then s.value || '{"after": ""}'
+                      when s.value ? 'valid_from' then
+                        s.value || '{"user_id": "", "id": "00000000-0000-0000-0000-000000000000"}'
                       when jsonb_typeof(s.value) = 'object' then '{}'
                       else '""' end
-   where (s.key like 'sweep.%' or s.key in ('reembed', 'consistency'))
+   where (s.key like 'sweep.%' or s.key in ('reembed', 'consistency', 'policies.followed'))
      and case when _id is not null then _id::text in (s.value ->> 'id', s.value #>> '{cursor,id}')
               else s.value = to_jsonb(_user_id)
                 or _user_id in (s.value ->> 'user_id', s.value ->> 'after', s.value #>> '{cursor,user_id}') end;
