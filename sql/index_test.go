@@ -208,6 +208,41 @@ func TestWhatCountsAsTheSame(t *testing.T) {
 	}
 }
 
+// Facts of several speakers, agents or contexts stay apart, because recall and context filter by these. Of two that are
+// the same, the one that began first stays, but not before another that it replaced.
+func TestWhatIsFoldedInto(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	early := row{"valid_at": ago(48 * time.Hour)}
+	for name, c := range map[string]struct {
+		second row
+		left   []string
+	}{
+		"same":              {row{}, []string{"first"}},
+		"began earlier":     {early, []string{"second"}},
+		"began later":       {row{"valid_at": ago(time.Minute)}, []string{"first"}},
+		"replaced another":  {early, []string{"first"}},
+		"another speaker":   {row{"speaker": "Bob"}, []string{"first", "second"}},
+		"another agent":     {row{"agent_id": "coach"}, []string{"first", "second"}},
+		"another context":   {row{"metadata": `{"context": "personal"}`}, []string{"first", "second"}},
+		"other metadata":    {row{"metadata": `{"context": "work", "mood": "good"}`}, []string{"first"}},
+		"none of the three": {row{"metadata": `{}`, "agent_id": nil, "speaker": nil}, []string{"first", "second"}},
+	} {
+		first := row{"user_id": ann(t) + name, "content": "Likes plums.", "speaker": "Ann", "agent_id": "cook",
+			"metadata": `{"context": "work"}`, "created_at": ago(time.Hour), "external_id": "first"}
+		id := remember(t, tx, first)
+		if name == "replaced another" {
+			exec(t, tx, `insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+				values ($1, 'fact', $2, 'fact', $2, 'supersedes')`, first["user_id"], id)
+		}
+		remember(t, tx, first.with(row{"external_id": "second", "created_at": ago(0)}).with(c.second))
+		index(t, tx, ann(t)+name)
+		require.Equal(t, c.left, all[string](t, tx, `select external_id from oxbow.memories
+			where user_id = $1 and expired_at is null and mention_count = $2 order by 1`, first["user_id"], 3-len(c.left)),
+			name)
+	}
+}
+
 // A repetition forgotten separately stays forgotten; one restored separately outlives the kept fact.
 func TestRepeatsChangedSeparately(t *testing.T) {
 	t.Parallel()

@@ -90,11 +90,11 @@ begin
 end $$;
 call oxbow.grant_worker('index_memories');
 
--- fold_facts merges current facts of equal oxbow.content_hash into the oldest, by (created_at, id). The
--- oldest supersedes the others, counts their mentions, and takes the highest sensitivity; the others are
--- valid at no time. Two jobs that find each other's duplicate choose the same fact, and the lock lets the
--- second see the first's changes. Rows are locked in the order of users and ids, with a lock mode
--- compatible with the lock of embed on the memories that it indexes.
+-- fold_facts merges current facts of equal oxbow.content_hash, speaker, agent and context into the one that began
+-- first: what replaced another fact keeps its beginning, so it is preferred. That one supersedes the others, counts
+-- their mentions, and takes the highest sensitivity; the others are valid at no time. Two jobs that find each other's
+-- duplicate choose the same fact, and the lock lets the second see the first's changes. Rows are locked in the order
+-- of users and ids, with a lock mode compatible with the lock of embed on the memories that it indexes.
 create or replace function oxbow.fold_facts(_user_ids text[], _ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -102,9 +102,6 @@ declare
   _hashes uuid[];
   _user text;
   _hash uuid;
-  _keep uuid;
-  _folded bigint;
-  _level smallint;
   _named uuid[];
   _gone_users text[] := '{}';
   _gone uuid[] := '{}';
@@ -132,34 +129,36 @@ begin
     cross join lateral (select from oxbow.memories_fact f
                          where f.user_id = d.user_id and f.id = d.id for no key update) f;
   for _user, _hash in select * from unnest(_users, _hashes) loop
-    select id into _keep from oxbow.memories_fact f
-     where f.user_id = _user and f.content_hash = _hash
-       and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null and f.sensitivity < 3
-     order by f.created_at, f.id limit 1;
-    continue when not found;
-    with folded as (
+    with fact as (
+      select f.id, first_value(f.id) over same as keep, first_value(f.content) over same as kept
+        from oxbow.memories_fact f
+       where f.user_id = _user and f.content_hash = _hash
+         and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null and f.sensitivity < 3
+      window same as (partition by f.speaker, f.agent_id, f.metadata ->> 'context'
+        order by not exists (select from oxbow.memory_links l
+                              where l.user_id = _user and l.from_type = 'fact' and l.from_id = f.id
+                                and l.relation = 'supersedes'),
+                 coalesce(f.valid_at, f.created_at), f.created_at, f.id)
+    ), folded as (
       update oxbow.memories_fact d
-         set expired_at = now(), invalid_at = coalesce(d.valid_at, d.created_at), superseded_by = _keep,
+         set expired_at = now(), invalid_at = coalesce(d.valid_at, d.created_at), superseded_by = f.keep,
              updated_at = now()
-        from oxbow.memories_fact k
-       where k.user_id = _user and k.id = _keep
-         and d.user_id = _user and d.content_hash = _hash and d.id <> _keep
-         and d.expired_at is null and d.forgotten_at is null and d.invalid_at is null and d.sensitivity < 3
-      returning d.id, d.mention_count, d.sensitivity, d.content, k.content as kept, d.metadata ? 'entities' as names
+        from fact f
+       where d.user_id = _user and d.id = f.id and f.id <> f.keep
+      returning d.id, d.mention_count, d.sensitivity, d.content, f.keep, f.kept, d.metadata ? 'entities' as names
     ), noted as (
       insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
-      select _user, 'fact', id, 'SUPERSEDE', content, kept, 'system', 'repeats an earlier fact' from folded
+      select _user, 'fact', id, 'SUPERSEDE', content, kept, 'system', 'repeats another fact' from folded
+    ), counted as (
+      update oxbow.memories_fact k
+         set mention_count = least(k.mention_count + f.mentions, 2147483647),
+             sensitivity = greatest(k.sensitivity, f.level), updated_at = now()
+        from (select keep, sum(mention_count) as mentions, max(sensitivity) as level from folded group by keep) f
+       where k.user_id = _user and k.id = f.keep
     )
-    select coalesce(sum(mention_count), 0), coalesce(array_agg(id) filter (where names), '{}'), max(sensitivity)
-      into _folded, _named, _level from folded;
+    select coalesce(array_agg(id) filter (where names), '{}') into _named from folded;
     _gone_users := _gone_users || array_fill(_user, array[cardinality(_named)]);
     _gone := _gone || _named;
-    if _folded > 0 then
-      update oxbow.memories_fact
-         set mention_count = least(mention_count + _folded, 2147483647),
-             sensitivity = greatest(sensitivity, _level), updated_at = now()
-       where user_id = _user and id = _keep;
-    end if;
   end loop;
   -- the facts that were kept now also mention the entities of the folded ones
   perform oxbow.note_entities(g.user_id, g.ids)
