@@ -104,9 +104,10 @@ update oxbow.memories set importance = 0.2, metadata = metadata || '{"seen": 1}'
 update oxbow.memories set content = 'x' where user_id = 'nora' and id = golden.id(117);
 
 -- name: a repeated fact is folded
-insert into oxbow.memories (user_id, memory_type, id, created_at, content)
-  values ('nora', 'fact', golden.id(151), '2024-07-10', 'Nora plans the tram extension with Duarte.'),
-  ('小林', 'fact', golden.id(251), '2024-07-10', '小林住在青岛的海边。');
+insert into oxbow.memories (user_id, memory_type, id, created_at, agent_id, metadata, content)
+  values ('nora', 'fact', golden.id(151), '2024-07-10', 'coach', '{"context": "work"}',
+    'Nora plans the tram extension with Duarte.'),
+  ('小林', 'fact', golden.id(251), '2024-07-10', null, '{}', '小林住在青岛的海边。');
 
 -- name: after the fold
 -- $ oxbow work --until-idle --now 2024-08-01
