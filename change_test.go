@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
 func TestSupersede(t *testing.T) {
@@ -256,7 +257,7 @@ func TestTraitsOfApplicationsAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, "memory_type must not be trait: only reflection creates traits")
 	}
 	for role, allowed := range map[string]bool{"": true, "oxbow_worker": true, "oxbow_app": false} {
-		tx := begin(t, open(t, b.dsn, role))
+		tx := begin(t, pgtest.Open(t, b.dsn, role))
 		_, err := tx.Exec(t.Context(), `set local oxbow.origin = 'reflection'`)
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), insert)

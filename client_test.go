@@ -61,9 +61,9 @@ func TestDatabaseThatIsNotReady(t *testing.T) {
 	nowhere, err := pgxpool.New(t.Context(), "postgres://127.0.0.1:1/none?connect_timeout=2")
 	require.NoError(t, err)
 	t.Cleanup(nowhere.Close)
-	cfg := open(t, pgtest.Empty(t), "").Config()
+	cfg := pgtest.Open(t, pgtest.Empty(t), "").Config()
 	cfg.ConnConfig.Database = "oxbow_that_nobody_made"
-	elsewhere := poolOf(t, cfg)
+	elsewhere := pgtest.PoolOf(t, cfg)
 	in := func(change string) *pgxpool.Pool {
 		pool := pgtest.Pool(t)
 		_, err := pool.Exec(t.Context(), change)
@@ -77,12 +77,12 @@ func TestDatabaseThatIsNotReady(t *testing.T) {
 	}{
 		"unreachable":  {nowhere, oxbow.ErrUnreachable, "check that PostgreSQL runs and that DATABASE_URL names it"},
 		"no database":  {elsewhere, oxbow.ErrUnreachable, "create the database, or name another one"},
-		"empty":        {open(t, pgtest.Empty(t), ""), oxbow.ErrNotMigrated, "run oxbow migrate up"},
+		"empty":        {pgtest.Open(t, pgtest.Empty(t), ""), oxbow.ErrNotMigrated, "run oxbow migrate up"},
 		"older":        {in(`update oxbow.schema_version set version = 1`), oxbow.ErrBehind, "run oxbow migrate up"},
 		"unreleased":   {in(`drop table oxbow.policy_definitions cascade`), oxbow.ErrBehind, "unreleased schema"},
 		"newer":        {in(`update oxbow.schema_version set version = 99`), oxbow.ErrAhead, "use a newer Oxbow"},
 		"no extension": {in(`drop extension vector cascade`), oxbow.ErrNoExtension, "create extension vector"},
-		"no rights":    {open(t, pgtest.Database(t), "pg_read_all_stats"), oxbow.ErrDenied, "member of oxbow_app"},
+		"no rights":    {pgtest.Open(t, pgtest.Database(t), "pg_read_all_stats"), oxbow.ErrDenied, "member of oxbow_app"},
 	} {
 		client := newClient(t, test.pool)
 		_, err := client.Remember(t.Context(), oxbow.NewMemory{UserID: "ann", Content: "x"})
@@ -98,7 +98,7 @@ func TestDatabaseThatIsNotReady(t *testing.T) {
 // The check of the schema does not abort the caller's transaction.
 func TestCheckInATransaction(t *testing.T) {
 	t.Parallel()
-	pool := open(t, pgtest.Empty(t), "")
+	pool := pgtest.Open(t, pgtest.Empty(t), "")
 	tx := begin(t, pool)
 	_, err := newClient(t, pool).WithTx(tx).Get(t.Context(), "ann", uuid.New())
 	require.ErrorIs(t, err, oxbow.ErrNotMigrated)
@@ -110,7 +110,7 @@ func TestConnectionThatBreaks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	tx := begin(t, b.pool)
-	_, err := open(t, b.dsn, "").Exec(t.Context(), `select pg_terminate_backend($1, 5000)`, tx.Conn().PgConn().PID())
+	_, err := pgtest.Open(t, b.dsn, "").Exec(t.Context(), `select pg_terminate_backend($1, 5000)`, tx.Conn().PgConn().PID())
 	require.NoError(t, err)
 	_, err = b.client.WithTx(tx).Remember(t.Context(), oxbow.NewMemory{UserID: "ann", Content: "x"})
 	require.ErrorIs(t, err, oxbow.ErrUnreachable)

@@ -8,33 +8,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/documents"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
-
-// dump returns every row of every table of the schema as text, by table.
-func (b *bundle) dump(t *testing.T) map[string]string {
-	t.Helper()
-	rows, err := b.pool.Query(t.Context(), `
-		select c.relname::text from pg_class c
-		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`)
-	require.NoError(t, err)
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(t, err)
-	dump := map[string]string{}
-	for _, table := range tables {
-		var text string
-		require.NoError(t, b.pool.QueryRow(t.Context(), fmt.Sprintf(
-			`select coalesce(string_agg(to_jsonb(r)::text, E'\n' order by to_jsonb(r)::text), '') from oxbow.%s r`,
-			table)).Scan(&text))
-		dump[table] = text
-	}
-	return dump
-}
 
 // fill adds something of a user to every table. Each text contains the user's id.
 func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current uuid.UUID) {
@@ -115,7 +95,7 @@ func TestEraseUser(t *testing.T) {
 		insert into oxbow.activity (user_id, memory_id) select user_id, id from `+
 		`oxbow.memories`) // an idle worker folds the earlier ones
 	require.NoError(t, err)
-	before := b.dump(t)
+	before := pgtest.Dump(t, b.pool)
 	for table, text := range before {
 		if !slices.Contains([]string{"settings", "schema_version", "installed_code", "erasures", "job_schedules",
 			"policy_definitions",
@@ -141,7 +121,7 @@ func TestEraseUser(t *testing.T) {
 	require.EqualValues(t, 1, counts["users"])
 	require.EqualValues(t, strings.Count(before["river_job"], `"user_id": "Zebedee"`), counts["river_job"])
 	require.Positive(t, counts["river_job"])
-	for table, text := range b.dump(t) {
+	for table, text := range pgtest.Dump(t, b.pool) {
 		require.NotContains(t, strings.ToLower(text), "zebedee", table)
 		require.Equal(t, strings.Count(before[table], "Quentin"), strings.Count(text, "Quentin"), "%s of another user",
 			table)
@@ -171,12 +151,12 @@ func TestEraseUserInTheCallersTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.fill(t, "Zebedee")
-	before := b.dump(t)
+	before := pgtest.Dump(t, b.pool)
 	tx := begin(t, b.pool)
 	_, err := b.client.WithTx(tx).EraseUser(t.Context(), "Zebedee")
 	require.NoError(t, err)
 	require.NoError(t, tx.Rollback(t.Context()))
-	require.Equal(t, before, b.dump(t))
+	require.Equal(t, before, pgtest.Dump(t, b.pool))
 }
 
 func TestEraseMemory(t *testing.T) {
@@ -195,7 +175,7 @@ func TestEraseMemory(t *testing.T) {
 	found, err := b.client.FindReceipt(ctx, "Zebedee", current, receipt.Proof)
 	require.NoError(t, err)
 	require.Equal(t, receipt, found)
-	for table, text := range b.dump(t) {
+	for table, text := range pgtest.Dump(t, b.pool) {
 		require.NotContains(t, text, current.String(), table)
 		require.NotContains(t, text, "Paris", table)
 	}
@@ -207,7 +187,7 @@ func TestEraseMemory(t *testing.T) {
 	receipt, err = b.client.EraseMemory(ctx, "Zebedee", forgotten)
 	require.NoError(t, err)
 	require.Positive(t, receipt.Rows())
-	for table, text := range b.dump(t) {
+	for table, text := range pgtest.Dump(t, b.pool) {
 		require.NotContains(t, text, forgotten.String(), table)
 		require.NotContains(t, text, "was ill", table)
 	}
@@ -220,10 +200,10 @@ func TestEraseMemory(t *testing.T) {
 	receipt, err = b.client.EraseMemory(ctx, "Zebedee", kept)
 	require.NoError(t, err)
 	require.Contains(t, receipt.Erased, oxbow.Erased{Table: "memories", Rows: 2})
-	for table, text := range b.dump(t) {
+	for table, text := range pgtest.Dump(t, b.pool) {
 		require.NotContains(t, text, "repeats it", table)
 	}
-	b.requireRightStatistics(t)
+	pgtest.RequireRightStatistics(t, b.pool)
 }
 
 // Erasing a memory removes its id from a job and keeps the job's other memories.
@@ -246,18 +226,6 @@ func TestEraseMemoryFromJobs(t *testing.T) {
 	_, err = b.client.EraseMemory(t.Context(), "ann", ids[2])
 	require.NoError(t, err)
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.river_job where kind = 'embed'`))
-}
-
-// requireRightStatistics checks the term statistics against the terms.
-func (b *bundle) requireRightStatistics(t *testing.T) {
-	t.Helper()
-	require.Equal(t, 0, b.count(t, `
-		select count(*) from oxbow.memory_term_stats s full join
-		  (select user_id, memory_type, count(*) as documents, sum(len) as terms from oxbow.memory_terms
-		  group by 1, 2) t
-		  using (user_id, memory_type)
-		where (coalesce(s.documents, 0), coalesce(s.terms, 0)) is distinct
-		from (coalesce(t.documents, 0), coalesce(t.terms, 0))`))
 }
 
 // Users are erased while a worker embeds their memories and folds their repeated facts. None of it reappears.
@@ -289,13 +257,13 @@ func TestEraseWhileEmbedding(t *testing.T) {
 	require.NoError(t, <-done)
 	b.work(t)
 	last := fmt.Sprintf("user %d", users-1)
-	for table, text := range b.dump(t) {
+	for table, text := range pgtest.Dump(t, b.pool) {
 		require.Equal(t, strings.Count(text, `"user_id": "user`), strings.Count(text, `"user_id": "`+last+`"`), table)
 	}
 	require.Equal(t, 150, b.count(t, `select count(*) from oxbow.memories_fact where user_id = $1
 		and expired_at is null`,
 		last))
-	b.requireRightStatistics(t)
+	pgtest.RequireRightStatistics(t, b.pool)
 }
 
 // A job that folds repeated facts locks the row of the statistics and waits for a memory, while erasure
@@ -312,7 +280,7 @@ func TestEraseUserAfterDeadlock(t *testing.T) {
 	_, err = folding.Exec(ctx, `select from oxbow.memory_term_stats where user_id = 'ann' for update`)
 	require.NoError(t, err)
 
-	erasing := open(t, b.dsn, "", "deadlock_timeout", "10s", "application_name", "erasing")
+	erasing := pgtest.Open(t, b.dsn, "", "deadlock_timeout", "10s", "application_name", "erasing")
 	erased := make(chan error, 1)
 	go func() {
 		_, err := newClient(t, erasing).EraseUser(ctx, "ann")

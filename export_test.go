@@ -12,6 +12,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/consistency"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
 // A user's data is exported, erased and imported again. Every table and every recall are as before.
@@ -56,7 +57,7 @@ func TestExportEraseImport(t *testing.T) {
 		}
 		return found.Memories
 	}
-	recalled, before := ask(), b.dump(t)
+	recalled, before := ask(), pgtest.Dump(t, b.pool)
 	require.Len(t, recalled, 7)
 
 	var file bytes.Buffer
@@ -81,7 +82,7 @@ func TestExportEraseImport(t *testing.T) {
 		require.Equal(t, written.Records, report.Records)
 	}
 	b.work(t)
-	after := b.dump(t)
+	after := pgtest.Dump(t, b.pool)
 	for _, table := range []string{"memories", "users", "sessions", "messages", "memory_history", "memory_links",
 		"memory_sources", "reflection_cycles",
 		"trait_evidence", "trait_events", "trait_clues", "trait_refusals", "llm_calls", "document_files",
@@ -94,7 +95,7 @@ func TestExportEraseImport(t *testing.T) {
 	require.NoError(t, b.client.Restore(ctx, "Zebedee", forgotten), "it is forgotten still, and so was not embedded")
 	b.work(t)
 	for _, table := range []string{"memory_vectors", "memory_terms", "memory_term_stats"} {
-		require.True(t, before[table] == b.dump(t)[table], table)
+		require.True(t, before[table] == pgtest.Dump(t, b.pool)[table], table)
 	}
 	require.NoError(t, b.client.Forget(ctx, "Zebedee", forgotten, ""))
 	require.Equal(t, recalled, ask())
@@ -178,7 +179,7 @@ func TestTablesOfLater(t *testing.T) {
 		_, err := b.pool.Exec(ctx, sql)
 		require.NoError(t, err, sql)
 	}
-	before := b.dump(t)["later"]
+	before := pgtest.Dump(t, b.pool)["later"]
 	var file bytes.Buffer
 	report, err := b.client.ExportUser(ctx, "ann", &file)
 	require.NoError(t, err)
@@ -189,5 +190,5 @@ func TestTablesOfLater(t *testing.T) {
 	require.Contains(t, erased.Erased, oxbow.Erased{Table: "memory_vectors_next", Rows: 1})
 	_, err = b.client.Import(ctx, &file, oxbow.ImportOptions{})
 	require.NoError(t, err)
-	require.Equal(t, before, b.dump(t)["later"])
+	require.Equal(t, before, pgtest.Dump(t, b.pool)["later"])
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
 // calls are all methods that concern one user, each on its own memory.
@@ -72,37 +73,37 @@ func TestApplicationLogin(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	app := b.app(t)
-	bound := newClient(t, open(t, b.dsn, "oxbow_app", "oxbow.user_id", "bob"))
+	bound := newClient(t, pgtest.Open(t, b.dsn, "oxbow_app", "oxbow.user_id", "bob"))
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			id := b.remember(t, oxbow.NewMemory{UserID: name})
-			before := b.dump(t)
+			before := pgtest.Dump(t, b.pool)
 			refused := oxbow.ErrDenied
 			if name == "Get" {
 				refused = oxbow.ErrNotFound // row-level security hides the row
 			}
 			require.ErrorIs(t, call(t, bound, name, id), refused, "the connection names bob")
 			for _, setting := range []string{"", "bob"} {
-				tx := begin(t, open(t, b.dsn, "oxbow_app"))
+				tx := begin(t, pgtest.Open(t, b.dsn, "oxbow_app"))
 				_, err := tx.Exec(t.Context(), `select set_config('oxbow.user_id', $1, true)`, setting)
 				require.NoError(t, err)
 				require.ErrorIs(t, call(t, app.WithTx(tx), name, id), refused, "the transaction names %q", setting)
 				require.NoError(t, tx.Rollback(t.Context()))
 			}
-			after := b.dump(t)
+			after := pgtest.Dump(t, b.pool)
 			if name == "RememberTwice" { // inserting for another user is allowed, reading is not
 				before, after = nil, nil
 			}
 			require.Equal(t, before, after, "what was refused changed nothing")
 
-			tx := begin(t, open(t, b.dsn, "oxbow_app"))
+			tx := begin(t, pgtest.Open(t, b.dsn, "oxbow_app"))
 			_, err := tx.Exec(t.Context(), `select set_config('oxbow.user_id', $1, true)`, name)
 			require.NoError(t, err)
 			require.NoError(t, call(t, app.WithTx(tx), name, id))
 			require.NoError(t, tx.Rollback(t.Context()))
 
 			require.NoError(t, call(t, app, name, id))
-			require.NoError(t, call(t, newClient(t, open(t, b.dsn, "oxbow_worker")), name,
+			require.NoError(t, call(t, newClient(t, pgtest.Open(t, b.dsn, "oxbow_worker")), name,
 				b.remember(t, oxbow.NewMemory{UserID: name})), "the worker")
 		})
 	}
@@ -120,7 +121,7 @@ func TestApplicationLoginMayWriteForAnyUser(t *testing.T) {
 	require.EqualValues(t, 3, report.New)
 
 	// The same in a transaction that names no user.
-	tx := begin(t, open(t, b.dsn, "oxbow_app"))
+	tx := begin(t, pgtest.Open(t, b.dsn, "oxbow_app"))
 	_, err = app.WithTx(tx).Remember(t.Context(), oxbow.NewMemory{UserID: "ann", Content: "y", ExternalID: "y"})
 	require.NoError(t, err)
 	_, err = app.WithTx(tx).Import(t.Context(), strings.NewReader(conversation), oxbow.ImportOptions{})
@@ -175,9 +176,9 @@ func TestWithoutPreparedStatements(t *testing.T) {
 	b := setup(t)
 	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
 		pgx.QueryExecModeDescribeExec, pgx.QueryExecModeCacheDescribe} {
-		cfg := open(t, b.dsn, "").Config()
+		cfg := pgtest.Open(t, b.dsn, "").Config()
 		cfg.ConnConfig.DefaultQueryExecMode = mode
-		client := newClient(t, poolOf(t, cfg))
+		client := newClient(t, pgtest.PoolOf(t, cfg))
 		for name, call := range calls {
 			user := name + " " + mode.String()
 			id, err := client.Remember(t.Context(), oxbow.NewMemory{UserID: user, Content: "x",

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
 // No table contains a secret message in clear text. No memory is made from it, and a client with the key can read it.
@@ -79,7 +80,7 @@ func TestSecretMessage(t *testing.T) {
 		require.ErrorIs(t, err, oxbow.ErrSealed)
 		require.Equal(t, []string{"[sealed]", want[1], "[sealed]", want[3]}, texts)
 	}
-	for table, text := range b.dump(t) {
+	for table, text := range pgtest.Dump(t, b.pool) {
 		for _, word := range []string{"wordfish", "Street 4711", "剑鱼"} {
 			require.NotContains(t, text, word, table)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/sealed"
 )
 
@@ -84,7 +85,7 @@ func TestSecretMemory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, m.Sensitivity, "the level goes over")
 	b.work(t)
-	for table, text := range b.dump(t) {
+	for table, text := range pgtest.Dump(t, b.pool) {
 		for _, word := range []string{"swordfish", "剑鱼", "密码"} {
 			require.NotContains(t, text, word, table)
 		}

@@ -25,7 +25,7 @@ type bundle struct {
 func setup(t *testing.T, options ...oxbow.Option) *bundle {
 	t.Helper()
 	b := &bundle{dsn: pgtest.Database(t)}
-	b.pool = open(t, b.dsn, "")
+	b.pool = pgtest.Open(t, b.dsn, "")
 	b.client = newClient(t, b.pool, options...)
 	return b
 }
@@ -42,32 +42,6 @@ func newClient(t *testing.T, db oxbow.DB, options ...oxbow.Option) *oxbow.Client
 	return client
 }
 
-// open returns a pool whose connections use the role ("" for none) and the settings, given as names and values.
-func open(t *testing.T, dsn, role string, settings ...string) *pgxpool.Pool {
-	t.Helper()
-	cfg, err := pgxpool.ParseConfig(dsn)
-	require.NoError(t, err)
-	cfg.MaxConns = 12
-	for i := 0; i < len(settings); i += 2 {
-		cfg.ConnConfig.RuntimeParams[settings[i]] = settings[i+1]
-	}
-	if role != "" {
-		cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-			_, err := conn.Exec(ctx, "set role "+pgx.Identifier{role}.Sanitize())
-			return err
-		}
-	}
-	return poolOf(t, cfg)
-}
-
-func poolOf(t *testing.T, cfg *pgxpool.Config) *pgxpool.Pool {
-	t.Helper()
-	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	return pool
-}
-
 // begin returns a transaction that is rolled back at the end of the test if it is still open.
 func begin(t *testing.T, pool *pgxpool.Pool) pgx.Tx {
 	t.Helper()
@@ -78,7 +52,9 @@ func begin(t *testing.T, pool *pgxpool.Pool) pgx.Tx {
 }
 
 // app returns a client with the rights of an application's login.
-func (b *bundle) app(t *testing.T) *oxbow.Client { return newClient(t, open(t, b.dsn, "oxbow_app")) }
+func (b *bundle) app(t *testing.T) *oxbow.Client {
+	return newClient(t, pgtest.Open(t, b.dsn, "oxbow_app"))
+}
 
 // work runs a worker until it is idle.
 func (b *bundle) work(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
@@ -321,7 +322,7 @@ func TestTraitsOfOthers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, app.DissolveTrait(ctx, "ann", newer, ""))
 
-	bob := newClient(t, open(t, b.dsn, "oxbow_app", "oxbow.user_id", "bob")) // its connections set oxbow.user_id to bob
+	bob := newClient(t, pgtest.Open(t, b.dsn, "oxbow_app", "oxbow.user_id", "bob")) // its connections set oxbow.user_id to bob
 	for user, wanted := range map[string]error{"ann": oxbow.ErrDenied, "bob": oxbow.ErrNotFound} {
 		_, err := bob.Trait(ctx, user, newer)
 		require.ErrorIs(t, err, oxbow.ErrNotFound)

@@ -16,6 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/documents"
 	_ "github.com/oxbow-memory/oxbow/documents/pdf"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
 // guide is a Markdown file of three chunks.
@@ -87,12 +88,12 @@ func TestIngestOfTheSameDoesNothing(t *testing.T) {
 	b := setup(t)
 	first := b.ingest(t, "boats.md", guide)
 	b.work(t)
-	before := b.dump(t)
+	before := pgtest.Dump(t, b.pool)
 	again := b.ingest(t, "boats.md", guide)
 	require.True(t, again.Unchanged)
 	require.Equal(t, first.FileID, again.FileID)
 	require.Equal(t, 3, again.Kept)
-	require.Equal(t, before, b.dump(t))
+	require.Equal(t, before, pgtest.Dump(t, b.pool))
 
 	overlap := 0
 	report, err := documents.Ingest(t.Context(), b.client, documents.NewFile{UserID: "ann", Path: "boats.md",
@@ -129,7 +130,7 @@ func TestIngestOfAChangedFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3.0, m.Metadata["chunk_index"])
 	require.Equal(t, 4.0, m.Metadata["chunk_count"])
-	for table, text := range b.dump(t) {
+	for table, text := range pgtest.Dump(t, b.pool) {
 		require.NotContains(t, text, old[1].String(), table)
 		require.NotContains(t, text, newer.String(), "%s: what somebody made of the chunk", table)
 		require.NotContains(t, text, "jib", table)
@@ -139,7 +140,7 @@ func TestIngestOfAChangedFile(t *testing.T) {
 		"of those that stayed")
 	b.work(t)
 	require.Equal(t, 4, b.count(t, `select count(*) from oxbow.memory_vectors where memory_type = 'document'`))
-	b.requireRightStatistics(t)
+	pgtest.RequireRightStatistics(t, b.pool)
 }
 
 // Erased chunks are removed from the embed jobs that have not run.
@@ -189,7 +190,7 @@ func TestIngestOfUnreadableFiles(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.ingest(t, "a.md", guide)
-	before := b.dump(t)
+	before := pgtest.Dump(t, b.pool)
 	for says, f := range map[string]documents.NewFile{
 		"a.md: the file is empty":                {Path: "a.md", Content: strings.NewReader("")},
 		"a.md: the file is not encoded as UTF-8": {Path: "a.md", Content: strings.NewReader("Caf\xe9")},
@@ -215,7 +216,7 @@ func TestIngestOfUnreadableFiles(t *testing.T) {
 	}
 	_, err := documents.Ingest(t.Context(), b.client, documents.NewFile{Path: "a", Content: strings.NewReader("x")})
 	require.ErrorContains(t, err, "user_id must have 1 to 255 bytes")
-	require.Equal(t, before, b.dump(t))
+	require.Equal(t, before, pgtest.Dump(t, b.pool))
 }
 
 func TestDeleteFile(t *testing.T) {
@@ -233,12 +234,12 @@ func TestDeleteFile(t *testing.T) {
 	erased, err := documents.Delete(ctx, b.client, "ann", "boats.md")
 	require.NoError(t, err)
 	require.EqualValues(t, 3, erased)
-	for table, text := range b.dump(t) {
+	for table, text := range pgtest.Dump(t, b.pool) {
 		require.NotContains(t, text, "jib", table)
 		require.NotContains(t, text, "boats.md", table)
 	}
 	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memories`))
-	b.requireRightStatistics(t)
+	pgtest.RequireRightStatistics(t, b.pool)
 	_, err = documents.Delete(ctx, b.client, "ann", "boats.md")
 	require.ErrorIs(t, err, documents.ErrNoFile)
 }
@@ -268,7 +269,7 @@ func TestIngestAsApp(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
 	b.ingest(t, "boats.md", guide)
-	client := newClient(t, b.open(t, "oxbow_app", ""))
+	client := newClient(t, pgtest.Open(t, b.dsn, "oxbow_app"))
 	report, err := documents.Ingest(ctx, client, documents.NewFile{UserID: "bob", Path: "boats.md",
 		Content: strings.NewReader(guide)})
 	require.NoError(t, err)
@@ -278,7 +279,7 @@ func TestIngestAsApp(t *testing.T) {
 	require.EqualValues(t, 3, erased)
 	require.Equal(t, 3, b.count(t, `select count(*) from oxbow.memories where user_id = 'ann'`))
 
-	crossed := newClient(t, b.open(t, "oxbow_app", "bob"))
+	crossed := newClient(t, pgtest.Open(t, b.dsn, "oxbow_app", "oxbow.user_id", "bob"))
 	_, err = documents.Ingest(ctx, crossed, documents.NewFile{UserID: "ann", Path: "new.md",
 		Content: strings.NewReader("x")})
 	require.ErrorIs(t, err, oxbow.ErrDenied)
@@ -289,7 +290,7 @@ func TestIngestAsApp(t *testing.T) {
 func TestIngestInTheCallersTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	before := b.dump(t)
+	before := pgtest.Dump(t, b.pool)
 	tx, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(context.WithoutCancel(t.Context()))
@@ -297,7 +298,7 @@ func TestIngestInTheCallersTransaction(t *testing.T) {
 		Content: strings.NewReader(guide)})
 	require.NoError(t, err)
 	require.NoError(t, tx.Rollback(t.Context()))
-	require.Equal(t, before, b.dump(t))
+	require.Equal(t, before, pgtest.Dump(t, b.pool))
 }
 
 // The time grows linearly with the number of chunks: no plan compares all pairs.

@@ -8,26 +8,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
-	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
-
-// fuzzed returns a pool of one connection to a database of the target's own, with a statement timeout.
-func fuzzed(f *testing.F) *pgxpool.Pool {
-	f.Helper()
-	cfg, err := pgxpool.ParseConfig(pgtest.Database(f))
-	require.NoError(f, err)
-	cfg.MaxConns = 1
-	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "1min"
-	pool, err := pgxpool.NewWithConfig(f.Context(), cfg)
-	require.NoError(f, err)
-	f.Cleanup(pool.Close)
-	return pool
-}
 
 // pieces are parts of hostile or unusual texts.
 var pieces = strings.Fields(`' " \ % $1 $$ ; -- /* */ ( ) & | ! <-> :* {} [] , = ~ ^ . * + - @ # _ ? < > ` + "`" +
@@ -69,7 +54,7 @@ func writing(data []byte) string {
 
 // A text contains the terms that find it. Terms are bounded, and do not depend on Unicode composition.
 func FuzzTerms(f *testing.F) {
-	pool := fuzzed(f)
+	pool := impatient(f, 1)
 	for _, seed := range []string{"Rivers were running", "我love北京2025年10月3日", "3月9日至12日 in May 2025", "水 火 水",
 		"\xfe\x02\x00\x00\xfe\x02\x00\x01", "\x81\x99\xb0\xff\xff\xff", "zzzz\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
 		"\xd0\xd1\x08\xd2\x09", "'q1\\ \"w1\" :* | !x", ""} {
@@ -113,7 +98,7 @@ func FuzzTerms(f *testing.F) {
 
 // The database replays events like package lifecycle, event by event.
 func FuzzReplayInTheDatabase(f *testing.F) {
-	pool := fuzzed(f)
+	pool := impatient(f, 1)
 	f.Add([]byte{0, 40, 0, 0, 1, 9, 9, 5, 1, 5, 60, 0, 2, 30, 90, 0, 7, 250, 0, 0, 8, 250, 0, 0, 9, 9, 0, 51, 10, 1, 5,
 		0})
 	f.Add([]byte{0, 0, 0, 200, 3, 1, 0, 77, 4, 0, 0, 1, 5, 200, 0, 0, 6, 3, 0, 255})

@@ -167,16 +167,14 @@ func besieged(t testing.TB, pool *pgxpool.Pool, user string) (memory string) {
 	return memory
 }
 
+// impatient returns a pool for a database of the test's own, with a statement timeout.
 func impatient(t testing.TB, connections int32) *pgxpool.Pool {
 	t.Helper()
 	cfg, err := pgxpool.ParseConfig(pgtest.Database(t))
 	require.NoError(t, err)
 	cfg.MaxConns = connections
 	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "1min"
-	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	return pool
+	return pgtest.PoolOf(t, cfg)
 }
 
 // Every function of the catalog with a text argument accepts any text, or names the invalid value.
