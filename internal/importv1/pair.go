@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,14 +28,14 @@ func (v *importer) pair(ctx context.Context, size int) bool {
 	if !ok {
 		return false
 	}
-	first, second := v.report.clone(), delta(v.report)
-	second.After, second.Looked = between, v.report.Looked+int64(size)
+	first, second, ahead := v.report.clone(), Report{}, v.report
+	ahead.After, ahead.Looked = between, v.report.Looked+int64(size)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stored := make(chan error, 1) // by the first batch
 	done := make(chan error, 1)   // with the second batch
 	go func() {
-		done <- v.batchOn(ctx, v.second, &second, size, func(tx pgx.Tx) error {
+		done <- v.batchOn(ctx, v.second, ahead, size, func(tx pgx.Tx, page batchResult) error {
 			select {
 			case err := <-stored:
 				switch {
@@ -49,13 +47,14 @@ func (v *importer) pair(ctx context.Context, size int) bool {
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			second.add(first)
+			second = first.clone()
+			second.add(page)
 			return store.WriteSetting(ctx, tx, settingKey, second)
 		})
 	}()
-	err := v.batchOn(ctx, v.conn, &first, size, func(tx pgx.Tx) error {
-		return store.WriteSetting(ctx, tx, settingKey,
-			first)
+	err := v.batchOn(ctx, v.conn, v.report, size, func(tx pgx.Tx, page batchResult) error {
+		first.add(page)
+		return store.WriteSetting(ctx, tx, settingKey, first)
 	})
 	if err == nil {
 		v.report = first
@@ -81,56 +80,25 @@ func (v *importer) boundary(ctx context.Context, size int) (id uuid.UUID, ok boo
 	return id, err == nil
 }
 
-// batchOn stores the rows after the position in the report, and adds to the report.
-func (v *importer) batchOn(ctx context.Context, conn *pgx.Conn, next *Report, size int,
-	write func(pgx.Tx) error) error {
+// batchOn stores the rows after the position in the report, and passes the result to write.
+func (v *importer) batchOn(ctx context.Context, conn *pgx.Conn, at Report, size int,
+	write func(pgx.Tx, batchResult) error) error {
 	return v.transaction(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select set_config('lock_timeout', $1, true)`,
 			fmt.Sprint(lockWait.Milliseconds())); err != nil {
 			return err
 		}
-		rows, err := v.rows(ctx, tx, next, "", size)
+		rows, err := v.rows(ctx, tx, &at, "", size)
 		if err != nil {
 			return err
 		}
-		page, err := v.memories(ctx, tx, rows, next)
+		page, err := v.memories(ctx, tx, rows, &at)
 		switch {
 		case err != nil:
 			return err
 		case page.last == nil:
 			return errors.New("no rows are left")
 		}
-		next.After, next.Looked = *page.last, next.Looked+page.rows
-		return write(tx)
+		return write(tx, page)
 	})
-}
-
-// delta returns a report of the same import with all counts at zero.
-func delta(of Report) Report {
-	of.Types, of.Refusals, of.Refused, of.Orphans = nil, nil, map[string]int64{}, map[string]int64{}
-	of.Vectors, of.VectorsLeft, of.Adopted = 0, 0, 0
-	return of
-}
-
-// add adds the counts of the preceding batch in the stage of memories.
-func (r *Report) add(before Report) {
-	own := *r
-	place := before.clone()
-	r.Types, r.Refused, r.Refusals, r.Orphans = place.Types, place.Refused, place.Refusals, place.Orphans
-	for _, t := range own.Types {
-		sum := r.of(t.From)
-		sum.To = t.To
-		sum.Rows, sum.New, sum.There, sum.Refused = sum.Rows+t.Rows, sum.New+t.New, sum.There+t.There,
-			sum.Refused+t.Refused
-	}
-	for from, counts := range map[*map[string]int64]map[string]int64{&r.Refused: own.Refused, &r.Orphans: own.Orphans} {
-		for _, key := range slices.Sorted(maps.Keys(counts)) {
-			(*from)[key] += counts[key]
-		}
-	}
-	for _, refusal := range own.Refusals {
-		r.refuse(refusal)
-	}
-	r.Vectors, r.VectorsLeft, r.Adopted = r.Vectors+before.Vectors, r.VectorsLeft+before.VectorsLeft,
-		r.Adopted+before.Adopted
 }

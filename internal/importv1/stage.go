@@ -29,14 +29,12 @@ func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *R
 	if v.options.DryRun {
 		sql = dryRunSQL(rows, kinds)
 	}
-	var counted totals
 	var users []string
 	var traits []uuid.UUID
-	if err := tx.QueryRow(ctx, sql, pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &counted, &users,
+	if err := tx.QueryRow(ctx, sql, pgx.QueryExecModeExec).Scan(&page.rows, &page.last, &page.totals, &users,
 		&traits); err != nil {
 		return page, err
 	}
-	next.count(counted)
 	if v.options.DryRun {
 		return page, nil
 	}
@@ -44,7 +42,7 @@ func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *R
 		if _, err := tx.Exec(ctx, adoptSQL, users, traits); err != nil {
 			return page, fmt.Errorf("adopt traits: %w", err)
 		}
-		next.Adopted += int64(len(traits))
+		page.adopted = int64(len(traits))
 	}
 	if v.options.KeepVectors {
 		var kept, had int64
@@ -52,7 +50,7 @@ func (v *importer) memories(ctx context.Context, tx pgx.Tx, rows string, next *R
 			pgx.QueryExecModeExec).Scan(&kept, &had); err != nil {
 			return page, fmt.Errorf("keep vectors: %w", err)
 		}
-		next.Vectors, next.VectorsLeft = next.Vectors+kept, next.VectorsLeft+had-kept
+		page.vectors, page.vectorsLeft = kept, had-kept
 	}
 	return page, nil
 }
@@ -71,13 +69,17 @@ type totals struct {
 	Examples []Refusal `json:"examples"`
 }
 
-// count adds a statement's counts to the report.
-func (r *Report) count(counted totals) {
+// add adds the result of a batch to the report.
+func (r *Report) add(page batchResult) {
+	if r.Looked += page.rows; page.last != nil {
+		r.After = *page.last
+	}
+	r.Adopted, r.Vectors, r.VectorsLeft = r.Adopted+page.adopted, r.Vectors+page.vectors, r.VectorsLeft+page.vectorsLeft
 	stored := map[string]int64{}
-	for _, m := range counted.Made {
+	for _, m := range page.totals.Made {
 		stored[m.From] = m.Rows
 	}
-	for _, t := range counted.Types {
+	for _, t := range page.totals.Types {
 		sum := r.of(t.From)
 		fresh := stored[t.From]
 		sum.To = t.To
@@ -87,10 +89,10 @@ func (r *Report) count(counted totals) {
 			r.Orphans["superseded_by"] += t.Orphans
 		}
 	}
-	for _, c := range counted.Reasons {
+	for _, c := range page.totals.Reasons {
 		r.Refused[c.Reason] += c.Rows
 	}
-	for _, e := range counted.Examples {
+	for _, e := range page.totals.Examples {
 		r.refuse(e)
 	}
 }

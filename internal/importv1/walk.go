@@ -62,6 +62,10 @@ func (v *importer) transaction(ctx context.Context, conn *pgx.Conn, work func(pg
 type batchResult struct {
 	rows int64
 	last *uuid.UUID
+
+	// counted in the stage of memories
+	totals                        totals
+	adopted, vectors, vectorsLeft int64
 }
 
 // walk processes the rows that satisfy a condition, one batch per transaction, and then moves to
@@ -104,10 +108,7 @@ func (v *importer) walk(ctx context.Context, where string, work func(context.Con
 			if page, err = work(ctx, tx, rows, next); err != nil {
 				return err
 			}
-			next.Looked += page.rows
-			if page.last != nil {
-				next.After = *page.last
-			}
+			next.add(page)
 			if page.rows < int64(size) {
 				return v.end(ctx, tx, next)
 			}
