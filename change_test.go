@@ -237,6 +237,7 @@ func TestChangeInPlaceIsRefused(t *testing.T) {
 			pg, ok := errors.AsType[*pgconn.PgError](err)
 			require.True(t, ok, "%v", err)
 			require.Equal(t, "23001", pg.Code)
+			require.Equal(t, test.field, pg.ColumnName)
 			require.Equal(t, test.field+" of a memory cannot be changed in place", pg.Message)
 			require.Contains(t, pg.Detail, id.String())
 			require.Contains(t, pg.Hint, test.instead)

@@ -213,18 +213,3 @@ func TestBadSessionsAreRefused(t *testing.T) {
 		require.Equal(t, field, err.ColumnName)
 	}
 }
-
-func TestChangeInPlaceIsRefused(t *testing.T) {
-	t.Parallel()
-	tx := pgtest.Tx(t)
-	id := remember(t, tx, row{"user_id": "ann"})
-	for field, hint := range map[string]string{"content": "oxbow.supersede(", "memory_type": "oxbow.forget(",
-		"user_id": "oxbow.forget("} {
-		value := map[string]string{"content": "other", "memory_type": "episodic", "user_id": "bob"}[field]
-		err := fails(t, tx, "update oxbow.memories set "+field+" = $2 where id = $1", id, value)
-		require.Equal(t, "23001", err.Code)
-		require.Equal(t, field, err.ColumnName)
-		require.Contains(t, err.Hint, hint)
-	}
-	exec(t, tx, "update oxbow.memories set content = content, importance = 0.7 where id = $1", id)
-}
