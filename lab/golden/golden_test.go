@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -60,18 +59,4 @@ func TestNormalise(t *testing.T) {
 	} {
 		require.Equal(t, want, n.normalise(given))
 	}
-}
-
-func TestInParallel(t *testing.T) {
-	failed := errors.New("failed")
-	done := make([]bool, 5)
-	err := inParallel(len(done), func(i int) error {
-		done[i] = true
-		if i == 2 {
-			return failed
-		}
-		return nil
-	})
-	require.ErrorIs(t, err, failed)
-	require.Equal(t, []bool{true, true, true, true, true}, done)
 }

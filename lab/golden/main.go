@@ -16,11 +16,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/pmezard/go-difflib/difflib"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/oxbow-memory/oxbow/lab/must"
 )
@@ -155,18 +155,12 @@ func (s *suite) recordAll(ctx context.Context, sections []section) ([]recording,
 
 // inParallel calls do with 0 to n-1, some at a time.
 func inParallel(n int, do func(int) error) error {
-	errs := make([]error, n)
-	slots := make(chan struct{}, parallel)
-	var group sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(parallel)
 	for i := range n {
-		group.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			errs[i] = do(i)
-		})
+		group.Go(func() error { return do(i) })
 	}
-	group.Wait()
-	return errors.Join(errs...)
+	return group.Wait()
 }
 
 // suiteDir returns the directory of this package: programs start in lab, tests in the package.
