@@ -1,12 +1,10 @@
 package kill
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
@@ -60,10 +58,8 @@ func TestKilledExtractionLeavesTheSameMemories(t *testing.T) {
 
 // extracted returns everything that extraction wrote, except ids, columns that depend on the clock, and the content of
 // summaries, which depends on the timing.
-func (k *killing) extracted(dsn string) (lines []string) {
-	conn := k.connect(dsn)
-	defer conn.Close(context.Background())
-	for _, sql := range []string{
+func (k *killing) extracted(dsn string) []string {
+	return k.lines(dsn,
 		`select jsonb_build_array('memory', user_id, memory_type, content, valid_at, invalid_at, expired_at is null,
 			session_id, seq, speaker, source, category,
 		        importance, strength, mention_count, metadata) from oxbow.memories where memory_type <> 'trait'
@@ -85,12 +81,5 @@ func (k *killing) extracted(dsn string) (lines []string) {
 		   join oxbow.entities b on b.user_id = n.user_id and b.id = n.to_id
 		   join oxbow.memories m on m.user_id = n.user_id and m.id = n.memory_id`,
 		`select jsonb_build_array('session', user_id, id, last_activity_at, ended_at) from oxbow.sessions`,
-	} {
-		rows, err := conn.Query(k.Context(), "select line::text from ("+sql+") q(line) order by 1")
-		require.NoError(k, err)
-		some, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		require.NoError(k, err)
-		lines = append(lines, some...)
-	}
-	return lines
+	)
 }

@@ -188,6 +188,20 @@ func (k *killing) text(dsn, sql string) (text string) {
 	return text
 }
 
+// lines returns the rows of queries with one column each, sorted within a query.
+func (k *killing) lines(dsn string, queries ...string) (lines []string) {
+	conn := k.connect(dsn)
+	defer conn.Close(context.Background())
+	for _, sql := range queries {
+		rows, err := conn.Query(k.Context(), "select line::text from ("+sql+") q(line) order by 1")
+		require.NoError(k, err)
+		some, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(k, err)
+		lines = append(lines, some...)
+	}
+	return lines
+}
+
 // clone copies the database.
 func (k *killing) clone(name string) string {
 	u, err := url.Parse(k.dsn)

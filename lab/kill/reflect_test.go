@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
@@ -70,26 +69,24 @@ func (k *killing) prepare(records string) (now string) {
 }
 
 // traits returns everything that reflection wrote, except ids and columns that depend on the clock.
-func (k *killing) traits(dsn string) (lines []string) {
+func (k *killing) traits(dsn string) []string {
 	const name = `(select coalesce(t.trait_key, '') || ': ' || t.content from oxbow.memories_trait t
 		where t.user_id = %[1]s.user_id and t.id = %[1]s.%[2]s)`
 	trait := func(table, column string) string { return fmt.Sprintf(name, table, column) }
-	conn := k.connect(dsn)
-	defer conn.Close(context.Background())
-	for _, sql := range []string{
+	return k.lines(dsn,
 		`select jsonb_build_array('trait', m.user_id, m.trait_key, m.content, m.valid_at, m.expired_at is null,
 			m.trait_subtype, m.trait_stage,
-		        m.trait_confidence, m.trait_confidence_at, m.trait_context, m.trait_contexts, ` +
-			trait("m", "trait_parent_id") + `,
+		        m.trait_confidence, m.trait_confidence_at, m.trait_context, m.trait_contexts, `+
+			trait("m", "trait_parent_id")+`,
 		        m.trait_reinforcement_count, m.trait_contradiction_count, m.trait_first_observed,
 		        m.trait_last_reinforced, m.trait_window_start, m.trait_window_end, m.trait_next_transition_at,
 		        m.trait_review_due_at, m.trait_derived_from, m.version, m.metadata) from oxbow.memories_trait m`,
-		`select jsonb_build_array('evidence', e.user_id, ` + trait("e", "trait_id") + `, e.direction, e.memory_type,
-		        case e.memory_type when 'trait' then ` + trait("e", "memory_id") +
+		`select jsonb_build_array('evidence', e.user_id, `+trait("e", "trait_id")+`, e.direction, e.memory_type,
+		        case e.memory_type when 'trait' then `+trait("e", "memory_id")+
 			` else e.memory_id::text end, e.quality,
 		        case e.memory_type when 'trait' then '' else e.session_key end, e.context, e.stated, e.observed_at,
 		        e.timezone, e.event_seq) from oxbow.trait_evidence e`,
-		`select jsonb_build_array('event', e.user_id, ` + trait("e", "trait_id") +
+		`select jsonb_build_array('event', e.user_id, `+trait("e", "trait_id")+
 			`, e.seq, e.event, e.at, e.factor, e.sets, e.memories, e.subtype,
 		        e.window_end, e.confidence, e.stage, e.actor, e.reason, e.details - 'parent' - 'version')
 		   from oxbow.trait_events e`,
@@ -101,14 +98,7 @@ func (k *killing) traits(dsn string) (lines []string) {
 		   from oxbow.reflection_cycles group by user_id, memories_scanned, traits_created, traits_updated,
 		   traits_dissolved, status, reasoner, now`,
 		`select jsonb_build_array('inbox', user_id, memory_type, memory_id) from oxbow.reflection_inbox`,
-	} {
-		rows, err := conn.Query(k.Context(), "select line::text from ("+sql+") q(line) order by 1")
-		require.NoError(k, err)
-		some, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		require.NoError(k, err)
-		lines = append(lines, some...)
-	}
-	return lines
+	)
 }
 
 // lives returns records of people with habits, tastes and changes of mind, in English and Chinese.
