@@ -29,7 +29,7 @@ func TestSchedules(t *testing.T) {
 	for _, text := range []string{"", "soon", "0 seconds", "-5 minutes", "0.5 seconds", "* * * *", "* * * * * *",
 		"60 * * * *", "* 24 * * *", "* * 0 * *",
 		"* * * 13 *", "* * * * 7", "*/0 * * * *", "5-1 * * * *", "* * * foo *", "a-b * * * *", "* * * * mon-sun",
-		"@never"} {
+		"@never", "@Daily", " @daily", "* * * *\n"} {
 		require.False(t, one[bool](t, tx, "select oxbow.is_schedule($1)", text), text)
 	}
 	require.True(t, one[bool](t, tx, "select oxbow.is_schedule(null)"))

@@ -33,8 +33,8 @@ func Schedules(ctx context.Context, db DB) (map[string]Schedule, error) {
 	return byKind, err
 }
 
-// NoteNextRuns stores the time of the next run of each kind.
-func NoteNextRuns(ctx context.Context, db DB, next map[string]time.Time) error {
+// NoteNextRuns stores the time of the next run of each kind, unless another worker has become the leader.
+func NoteNextRuns(ctx context.Context, db DB, worker string, next map[string]time.Time) error {
 	if len(next) == 0 {
 		return nil
 	}
@@ -45,7 +45,8 @@ func NoteNextRuns(ctx context.Context, db DB, next map[string]time.Time) error {
 	}
 	_, err := run(ctx, db, "record the next runs of jobs", `
 		insert into oxbow.job_schedules (kind, next_run_at) select * from unnest($1::text[], $2::timestamptz[])
-		on conflict (kind) do update set next_run_at = excluded.next_run_at`, kinds, times)
+		 where exists (select from oxbow.river_leader where leader_id = $3)
+		on conflict (kind) do update set next_run_at = excluded.next_run_at`, kinds, times, worker)
 	return err
 }
 

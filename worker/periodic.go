@@ -25,6 +25,7 @@ func everyKind(*jobs.Kind) bool { return true }
 type periodic struct {
 	*Worker
 	followed map[string]*followed
+	warned   map[string]bool // kinds whose schedule is ignored
 }
 
 // followed is the schedule of a kind, as a river.PeriodicSchedule.
@@ -43,7 +44,7 @@ func (f *followed) Next(now time.Time) time.Time {
 
 // newPeriodic reads the schedules and returns the periodic jobs.
 func (w *Worker) newPeriodic(ctx context.Context) (*periodic, []*river.PeriodicJob, error) {
-	p := &periodic{w, map[string]*followed{}}
+	p := &periodic{w, map[string]*followed{}, map[string]bool{}}
 	rows, err := store.Schedules(ctx, w.pool)
 	if err != nil {
 		return nil, nil, err
@@ -121,7 +122,13 @@ func (p *periodic) refresh(ctx context.Context, client *river.Client[pgx.Tx]) er
 			next[name] = *at
 		}
 	}
-	return store.NoteNextRuns(ctx, p.pool, next)
+	for name, row := range rows {
+		if row.Schedule != "" && p.followed[name] == nil && !p.warned[name] {
+			p.warned[name] = true
+			p.log.WarnContext(ctx, "ignoring the schedule of a kind of job that is not periodic", "kind", name)
+		}
+	}
+	return store.NoteNextRuns(ctx, p.pool, client.ID(), next)
 }
 
 // noting is middleware that stores how the runs of periodic kinds end.

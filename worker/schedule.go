@@ -23,7 +23,8 @@ type Schedule struct {
 	Cron  cron.Schedule
 }
 
-// never is the interval of a cron expression that never matches, such as one for February 30.
+// never is the interval of a cron expression that never matches, such as one for February 30. It is also the longest
+// interval: a time.Duration ends at 292 years.
 const never = 100 * 365 * 24 * time.Hour
 
 // Next returns the first run after the given time.
@@ -46,7 +47,7 @@ func parseSchedule(kind *jobs.Kind, row store.Schedule) (Schedule, error) {
 	case row.Every != nil && *row.Every < 1:
 		return Schedule{}, errors.New("the interval is shorter than 1 second")
 	case row.Every != nil:
-		return Schedule{Every: time.Duration(*row.Every * float64(time.Second))}, nil
+		return Schedule{Every: time.Duration(min(*row.Every, never.Seconds()) * float64(time.Second))}, nil
 	}
 	parsed, err := cron.ParseStandard(row.Schedule)
 	return Schedule{Cron: parsed}, err
@@ -86,9 +87,9 @@ func Kinds(ctx context.Context, db store.DB) ([]KindStatus, error) {
 	for _, k := range jobs.Kinds() {
 		s := KindStatus{Kind: k.Name, Does: k.Does, Queue: k.Queue}
 		if row := rows[k.Name]; k.Periodic() {
-			s.Schedule, s.Changed = k.Period(), row.Schedule != ""
-			if s.Changed {
-				s.Schedule = row.Schedule
+			s.Schedule = k.Period()
+			if _, err := parseSchedule(k, row); err == nil && row.Schedule != "" {
+				s.Schedule, s.Changed = row.Schedule, true
 			}
 			s.NextRunAt, s.LastRunAt, s.LastSeconds, s.LastOutcome = row.NextRunAt, row.LastRunAt, row.LastSeconds,
 				row.LastOutcome

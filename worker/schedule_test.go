@@ -2,12 +2,14 @@ package worker
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/robfig/cron/v3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -26,6 +28,10 @@ func TestScheduleNext(t *testing.T) {
 	february30, err := cron.ParseStandard("0 0 30 2 *")
 	require.NoError(t, err)
 	require.Greater(t, Schedule{Cron: february30}.Next(at).Sub(at), 24*365*time.Hour, "not at once, for ever")
+	years := 300 * 365.25 * 86400
+	long, err := parseSchedule(jobs.KindOf("sweep"), store.Schedule{Schedule: "300 years", Every: &years})
+	require.NoError(t, err)
+	require.Equal(t, never, long.Next(at).Sub(at))
 }
 
 // A running worker follows a changed schedule, and returns to the default when the change is removed.
@@ -73,6 +79,28 @@ func TestFollowSchedule(t *testing.T) {
 	require.InDelta(t, 300, values[`oxbow_job_success_age_seconds{kind="sweep"}`], 300)
 }
 
+// A worker stores the next runs while it is the leader. It reports the schedule of a kind that has none once.
+func TestRefreshSchedules(t *testing.T) {
+	b := setup(t)
+	var log logRecords
+	b.cfg.Logger = log.logger()
+	b.exec(`insert into oxbow.job_schedules (kind, schedule) values ('sweeep', '1 day'), ('embed', '1 day')`)
+	w := b.worker()
+	p, all, err := w.newPeriodic(t.Context())
+	require.NoError(t, err)
+	client, err := w.client(all, time.Second)
+	require.NoError(t, err)
+	p.followed["sweep"].Next(time.Now())
+	require.NoError(t, p.refresh(t.Context(), client))
+	require.Zero(t, b.count(`oxbow.job_schedules where next_run_at is not null`))
+	b.exec(`insert into oxbow.river_leader (leader_id, elected_at, expires_at) values ($1, now(), now() + interval '1 hour')`,
+		client.ID())
+	require.NoError(t, p.refresh(t.Context(), client))
+	require.Equal(t, 1, b.count(`oxbow.job_schedules where next_run_at is not null`))
+	const warning = "WARN ignoring the schedule of a kind of job that is not periodic"
+	require.Equal(t, []string{warning, warning}, log.lines)
+}
+
 func TestRunNow(t *testing.T) {
 	b := setup(t)
 	first, running, err := RunNow(t.Context(), b.pool, "settle")
@@ -106,4 +134,5 @@ func TestUnreadableSchedule(t *testing.T) {
 	kinds, err := Kinds(t.Context(), store.DB(b.pool))
 	require.NoError(t, err)
 	require.Len(t, kinds, 13)
+	require.Equal(t, "every minute", kinds[slices.IndexFunc(kinds, func(k KindStatus) bool { return k.Kind == "sweep" })].Schedule)
 }

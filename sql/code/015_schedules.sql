@@ -33,14 +33,14 @@ begin
   if oxbow.schedule_seconds(is_schedule.schedule) is not null then
     return oxbow.schedule_seconds(is_schedule.schedule) >= 1;
   end if;
-  if lower(btrim(is_schedule.schedule)) = any('{@yearly,@annually,@monthly,@weekly,@daily,@midnight,@hourly}') then
+  if is_schedule.schedule = any('{@yearly,@annually,@monthly,@weekly,@daily,@midnight,@hourly}') then
     return true;
   end if;
   if cardinality(_fields) <> 5 then
     return false;
   end if;
   for i in 1 .. 5 loop
-    foreach _part in array string_to_array(lower(_fields[i]), ',') loop
+    foreach _part in array regexp_split_to_array(lower(_fields[i]), ',') loop
       _match := regexp_match(_part, '^(?:\*|([0-9]{1,2}|[a-z]{3})(?:-([0-9]{1,2}|[a-z]{3}))?)(?:/([1-9][0-9]?))?$');
       if _match is null then
         return false;
