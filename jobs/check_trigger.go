@@ -68,7 +68,7 @@ func (w *checkTriggerWorker) check(ctx context.Context, b *batch[CheckTriggerArg
 		return cmp.Or(err, river.JobSnooze(busyPause))
 	}
 	var completed map[int64]bool
-	err := pastDeadlocks(ctx, w.DB, func(tx pgx.Tx) (err error) {
+	err := w.together.inTx(ctx, b, func(tx pgx.Tx) (err error) {
 		if completed, err = completeAll(ctx, tx, b.ids()); err != nil {
 			return err
 		}

@@ -45,7 +45,10 @@ type member[T batchArgs] struct {
 }
 
 // batch is a set of jobs that run together. Jobs are removed as they end.
-type batch[T batchArgs] struct{ jobs []*member[T] }
+type batch[T batchArgs] struct {
+	jobs  []*member[T]
+	alone bool // when they are snoozed, the jobs run alone next
+}
 
 // end removes jobs that ended with err, and returns their ids.
 func (b *batch[T]) end(jobs []*member[T], err error) []int64 {
@@ -86,7 +89,7 @@ type coalescer[T batchArgs] struct {
 func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int,
 	do func(context.Context, *batch[T]) error) error {
 	own := &member[T]{row: job.JobRow, args: job.Args, end: func(error) {}}
-	b := &batch[T]{append([]*member[T]{own}, c.gather(ctx, own, weight)...)}
+	b := &batch[T]{jobs: append([]*member[T]{own}, c.gather(ctx, own, weight)...)}
 	if len(b.jobs) == 1 {
 		return do(ctx, b)
 	}
@@ -102,7 +105,7 @@ func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int,
 	case err == nil || errors.Is(err, rivertype.ErrNotFound):
 		return err
 	case isSnooze:
-		outcome, pause, alone = err, snoozed.Duration, false
+		outcome, pause, alone = err, snoozed.Duration, b.alone
 		return err
 	case errors.Is(ctx.Err(), context.Canceled): // the worker is stopping
 		alone = false
@@ -187,6 +190,22 @@ func (c *coalescer[T]) take(ctx context.Context, own *rivertype.JobRow, room int
 			ScheduledAt: t.ScheduledAt}
 	}
 	return rows, err
+}
+
+// lockTime is how long jobs that run together wait for a lock.
+const lockTime = 5 * time.Second
+
+// inTx runs work in a transaction and retries it after a deadlock. A batch of several jobs does not wait long for
+// locks, so that one user's open transaction does not hold up the others.
+func (c *coalescer[T]) inTx(ctx context.Context, b *batch[T], work func(pgx.Tx) error) error {
+	return pastDeadlocks(ctx, c.DB, func(tx pgx.Tx) error {
+		if len(b.jobs) > 1 {
+			if err := store.LimitLocks(ctx, tx, lockTime); err != nil {
+				return err
+			}
+		}
+		return work(tx)
+	})
 }
 
 // completeAll completes running jobs in tx and returns the ids of those that it completed. The

@@ -137,6 +137,7 @@ func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
 		return err
 	}
 	memories = w.cut(ctx, b, memories)
+	up := !w.Provider.Status().Down()
 	made, err := w.embed(ctx, memories)
 	if err == nil {
 		failpoint.Reach(failpoint.EmbedComputed)
@@ -147,14 +148,22 @@ func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
 	}
 	memories = batchMemories(b, memories) // not those of jobs that were erased
 	switch {
-	case store.IsDataError(err) && len(b.jobs) > 1:
+	case (store.IsDataError(err) || store.IsLockTimeout(err)) && len(b.jobs) > 1:
 		return err
 	case store.IsDataError(err) && len(memories) > 1:
 		return w.split(ctx, b.jobs[0])
 	}
-	indexErr := pastDeadlocks(ctx, w.DB, func(tx pgx.Tx) error { return w.index(ctx, tx, b, memories) })
+	indexErr := w.together.inTx(ctx, b, func(tx pgx.Tx) error { return w.index(ctx, tx, b, memories) })
 	if indexErr != nil {
 		return indexErr
+	}
+	if down, ok := errors.AsType[*UnavailableError](err); ok && down.Broke {
+		// One text may be the cause, and then the others must not meet it again. While the provider is down, only
+		// this job runs alone next, so that few jobs do after a long time.
+		b.alone = up
+		if err := river.MetadataSet(ctx, aloneKey, true); err != nil {
+			return err
+		}
 	}
 	return w.postpone(ctx, err)
 }
@@ -191,7 +200,7 @@ var errErased = errors.New("jobs were erased while they ran")
 func (w *embedWorker) write(ctx context.Context, b *batch[EmbedArgs], memories []store.Embeddable, made vectors) error {
 	for len(b.jobs) > 0 {
 		var completed map[int64]bool
-		err := pastDeadlocks(ctx, w.DB, func(tx pgx.Tx) (err error) {
+		err := w.together.inTx(ctx, b, func(tx pgx.Tx) (err error) {
 			if err := w.save(ctx, tx, made); err != nil {
 				return err
 			}

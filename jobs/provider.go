@@ -19,10 +19,10 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// UnavailableError reports that a provider is down, slow, rate-limited or misconfigured. The texts
-// are not at fault.
+// UnavailableError reports that a provider is down, slow, rate-limited or misconfigured.
 type UnavailableError struct {
 	RetryAfter time.Duration // requested by the provider; 0: unknown
+	Broke      bool          // the call itself failed or took too long, so a text of it may be the cause
 	Err        error
 }
 
@@ -118,7 +118,7 @@ func (p *Provider) call(ctx context.Context, limit time.Duration, ask func(conte
 	defer func() { err = p.leave(err) }()
 	err = ask(within)
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
-		err = &UnavailableError{Err: fmt.Errorf("no answer within %s", limit)}
+		err = &UnavailableError{Broke: true, Err: fmt.Errorf("no answer within %s", limit)}
 	}
 	return err
 }
@@ -150,7 +150,7 @@ func (p *Provider) leave(err error) error {
 			p.status.RetryAt = p.now().Add(pause)
 		}
 		p.status.Err = down.Err
-		return &UnavailableError{RetryAfter: pause, Err: down.Err}
+		return &UnavailableError{RetryAfter: pause, Broke: down.Broke, Err: down.Err}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		// The job was stopped or ran out of time, which says nothing about the provider.
 	default:

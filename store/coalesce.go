@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -48,6 +49,13 @@ func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
 		  from fitting f where j.id = f.id
 		returning j.id, j.args, j.metadata, j.attempt, j.max_attempts, j.created_at, j.scheduled_at`,
 		t.Queue, t.Kind, t.Room, t.By, t.Alone)
+}
+
+// LimitLocks makes the statements of a transaction fail that wait longer for a lock: see IsLockTimeout.
+func LimitLocks(ctx context.Context, tx DB, most time.Duration) error {
+	_, err := run(ctx, tx, "limit the wait for locks", `select set_config('lock_timeout', $1::text, true)`,
+		strconv.FormatInt(most.Milliseconds(), 10))
+	return err
 }
 
 // CompleteJobs completes the given jobs that are running and returns their ids. It locks the rows

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,8 +37,7 @@ func BeginReembed(ctx context.Context, db DB, model EmbeddingModel,
 func oneLocked[T any](ctx context.Context, db DB, lockTimeout time.Duration, what, sql string,
 	args ...any) (value T, err error) {
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		_, err := run(ctx, tx, what, `select set_config('lock_timeout', $1, true)`,
-			fmt.Sprintf("%dms", lockTimeout.Milliseconds()))
+		err := LimitLocks(ctx, tx, lockTimeout)
 		if err == nil {
 			value, err = one[T](ctx, tx, what, sql, args...)
 		}

@@ -113,6 +113,11 @@ func IsTimeout(err error) bool {
 	return code(err) == "57014"
 }
 
+// IsLockTimeout reports whether err is PostgreSQL's lock_not_available.
+func IsLockTimeout(err error) bool {
+	return code(err) == "55P03"
+}
+
 // walkKey is a position in the order of all memories.
 type walkKey struct {
 	UserID string     `json:"user_id"`

@@ -112,10 +112,48 @@ func TestCoalesceProviderDown(t *testing.T) {
 	require.Equal(t, int64(20), left.Jobs)
 	require.Equal(t, 20, b.count(`oxbow.memory_terms`), "words are indexed meanwhile")
 	require.Equal(t, 20, b.count(`oxbow.river_job where kind = 'embed' and state = 'scheduled' and attempt = 0
-		and scheduled_at > now()`))
+		and scheduled_at > now() and not metadata ? 'alone'`))
 	server.Always(embeddingtest.Fault{})
 	require.NoError(t, b.drain())
 	require.Equal(t, 20, b.count(`oxbow.memory_vectors`))
+}
+
+// A text at which the provider breaks does not keep the others from being embedded.
+func TestCoalesceBreakingText(t *testing.T) {
+	b := setup(t)
+	server := b.oneAtOnce()
+	breaks := embeddingtest.Status(500, "broken")
+	breaks.If = func(texts []string) bool { return slices.Contains(texts, "memory of 7") }
+	server.Always(breaks)
+	b.singles(20)
+	for workers := 0; b.count(`oxbow.memory_vectors`) < 19; workers++ { // each calls the provider until it breaks
+		require.Less(t, workers, 100)
+		require.ErrorAs(t, b.drain(), new(*UnfinishedError))
+		b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() - random() * interval '1 second'
+			where state = 'scheduled'`)
+	}
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'embed' and state <> 'completed' and attempt = 0
+		and errors is null and metadata ? 'alone'`))
+}
+
+// A user's open transaction holds up the memories of the others in the batch for a few seconds only.
+func TestCoalesceLockedUser(t *testing.T) {
+	b := setup(t)
+	old := b.insert("user 3", "old")
+	require.NoError(t, b.drain())
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	_, err = tx.Exec(t.Context(), `select oxbow.erase_memory('user 3', $1)`, old[0])
+	require.NoError(t, err)
+	b.singles(20)
+	_, stop, ended := b.run()
+	b.eventually(`select count(*) = 19 from oxbow.memory_vectors where user_id <> 'user 3'`)
+	require.Zero(t, b.count(`oxbow.river_job where errors is not null`))
+	require.NoError(t, tx.Commit(t.Context()))
+	b.eventually(`select count(*) = 20 from oxbow.memory_vectors`)
+	stop()
+	require.NoError(t, end(t, ended))
 }
 
 // Erasing a user whose memories are in a batch with others' leaves nothing of the user; the others lose nothing.

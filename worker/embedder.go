@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
@@ -20,7 +21,8 @@ func (e embedder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	}
 	switch failed.Kind {
 	case embedding.Unavailable:
-		return nil, &jobs.UnavailableError{RetryAfter: failed.RetryAfter, Err: err}
+		broke := failed.RetryAfter == 0 && (failed.Status == 0 || failed.Status >= http.StatusInternalServerError)
+		return nil, &jobs.UnavailableError{RetryAfter: failed.RetryAfter, Broke: broke, Err: err}
 	case embedding.Permanent:
 		return vectors, &jobs.RefusedError{Texts: failed.Texts, Err: err}
 	}

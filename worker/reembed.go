@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
@@ -285,7 +284,7 @@ func (r *reembed) retry(ctx context.Context, try func() error) error {
 			return ctx.Err()
 		case errors.As(err, &down):
 			pause = max(pause, down.RetryAfter)
-		case isLockTimeout(err):
+		case store.IsLockTimeout(err), store.IsDeadlock(err):
 			pause = min(pause, 5*time.Second)
 		case errors.As(err, &failed) && invalid < reembedTries:
 			invalid++
@@ -299,11 +298,6 @@ func (r *reembed) retry(ctx context.Context, try func() error) error {
 		case <-time.After(pause + rand.N(pause/10+time.Millisecond)):
 		}
 	}
-}
-
-func isLockTimeout(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "55P03" || pg.Code == "40P01") // lock not available, deadlock
 }
 
 func (r *reembed) tell(waiting error) {

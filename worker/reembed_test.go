@@ -203,7 +203,7 @@ func TestReembedWaitsForLocks(t *testing.T) {
 			_, err := hold.Exec(t.Context(), `select from oxbow.memories`)
 			require.NoError(t, err)
 		case p.Waiting != nil && !released:
-			require.True(t, isLockTimeout(p.Waiting), p.Waiting)
+			require.True(t, store.IsLockTimeout(p.Waiting), p.Waiting)
 			require.Equal(t, 1, b.count(`oxbow.recall('ann', 'tea')`))
 			released = true
 			require.NoError(t, hold.Commit(t.Context()))

@@ -11,7 +11,7 @@ type Kind int
 
 const (
 	// Unavailable: the provider is down, slow, over its limits, or wrongly configured (key, model,
-	// address). The texts are not at fault: ask again later, after RetryAfter if it is set.
+	// address). Ask again later, after RetryAfter if it is set.
 	Unavailable Kind = iota + 1
 	// Invalid: the provider's answer does not contain the requested vectors. Ask again.
 	Invalid

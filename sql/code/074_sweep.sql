@@ -28,9 +28,10 @@ call oxbow.grant_worker('memories_in_queue');
 
 -- recount_terms corrects the statistics of a user and returns how many rows it changed. It locks the row
 -- before counting: a transaction that indexes a memory adds to the row after it writes the terms, so
--- whatever is not counted here is added later.
+-- whatever is not counted here is added later. It does not wait long for that lock, because the other steps of sweep
+-- wait meanwhile.
 create or replace function oxbow.recount_terms(_user_id text) returns bigint
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '5s' as $$
 declare _changed bigint;
 begin
   perform from oxbow.memory_term_stats s where s.user_id = _user_id order by s.memory_type for update;

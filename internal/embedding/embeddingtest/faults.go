@@ -10,6 +10,7 @@ import (
 type Fault struct {
 	Respond func(s *Server, w http.ResponseWriter, r *http.Request) // instead of an answer
 	Change  func(vectors []any) []any                               // changes the []float32 of an answer
+	If      func(texts []string) bool                               // only for these texts; nil: for all
 }
 
 // Status answers with an HTTP status and a message in OpenAI's form.

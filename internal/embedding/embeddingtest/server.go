@@ -130,6 +130,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	refuse := s.refuse
 	s.mu.Unlock()
 
+	if fault.If != nil && !fault.If(texts) {
+		fault = Fault{}
+	}
 	if refuse != nil && refuse(texts) {
 		fault = Status(http.StatusBadRequest, "input is not acceptable")
 	}
