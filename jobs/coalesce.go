@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -78,8 +79,15 @@ func (b *batch[T]) ids() []int64 {
 // coalescer takes waiting jobs to run together with a job that River gave a worker.
 type coalescer[T batchArgs] struct {
 	Config
-	weight string // weight of a job, an SQL expression over its args
-	room   int    // maximum total weight of a batch
+	weight string       // weight of a job, an SQL expression over its args
+	most   int          // maximum total weight of a batch
+	room   atomic.Int64 // maximum total weight of the next batch
+}
+
+func newCoalescer[T batchArgs](c Config, weight string, most int) *coalescer[T] {
+	made := &coalescer[T]{Config: c, weight: weight, most: most}
+	made.room.Store(int64(most))
+	return made
 }
 
 // work calls do with a batch of the job and other waiting jobs. Jobs that do leaves in the batch
@@ -122,10 +130,11 @@ func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int,
 
 // gather takes waiting jobs. If that fails, the job runs alone.
 func (c *coalescer[T]) gather(ctx context.Context, own *member[T], weight int) []*member[T] {
-	if weight >= c.room || !coalesces(own.row) {
+	room := int(c.room.Load())
+	if weight >= room || !coalesces(own.row) {
 		return nil
 	}
-	rows, err := c.take(ctx, own.row, c.room-weight)
+	rows, err := c.take(ctx, own.row, room-weight)
 	if err != nil {
 		c.Logger.WarnContext(ctx, "cannot take waiting jobs; the job runs alone", "kind", own.row.Kind, "error", err)
 		return nil

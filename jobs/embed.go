@@ -92,7 +92,7 @@ type embedWorker struct {
 }
 
 func newEmbedWorker(c Config) *embedWorker {
-	return &embedWorker{c, &coalescer[EmbedArgs]{c, embedWeight, c.CallTexts}}
+	return &embedWorker{c, newCoalescer[EmbedArgs](c, embedWeight, c.CallTexts)}
 }
 
 // limit returns the time limit of a job: the last call begins within callTime and takes at most
@@ -168,7 +168,8 @@ func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
 	return w.postpone(ctx, err)
 }
 
-// cut puts back the jobs whose texts do not fit into one call.
+// cut puts back the jobs whose texts do not fit into one call. The next batches are smaller, so that few long texts are
+// read in vain.
 func (w *embedWorker) cut(ctx context.Context, b *batch[EmbedArgs], memories []store.Embeddable) []store.Embeddable {
 	_, jobs := memoriesOf(b)
 	size := map[*member[EmbedArgs]]int{}
@@ -179,9 +180,12 @@ func (w *embedWorker) cut(ctx context.Context, b *batch[EmbedArgs], memories []s
 	for i, job := range b.jobs {
 		if sum += size[job]; i > 0 && sum > callBytes {
 			w.together.release(ctx, b, b.jobs[i:], river.JobSnooze(0), 0, false)
+			kept, _ := memoriesOf(b)
+			w.together.room.Store(int64(len(kept)))
 			return batchMemories(b, memories)
 		}
 	}
+	w.together.room.Store(min(2*w.together.room.Load(), int64(w.together.most)))
 	return memories
 }
 
