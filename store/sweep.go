@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -216,7 +217,7 @@ func nextPage[K comparable, T any](ctx context.Context, tx DB, setting string, l
 }
 
 // EraseForgotten erases at most limit memories forgotten before the given time, one per statement,
-// and returns their number.
+// and returns their number. If some cannot be erased, it erases the others and returns the first error.
 func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (erased int, err error) {
 	const what = "erase forgotten memories"
 	old, err := list[MemoryRef](ctx, db, what, `
@@ -226,6 +227,7 @@ func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (er
 	if err != nil {
 		return 0, err
 	}
+	var failed error
 	for _, m := range old {
 		n, err := run(ctx, db, what, `
 			with due as ( -- unless it was restored meanwhile
@@ -240,12 +242,13 @@ func EraseForgotten(ctx context.Context, db DB, before time.Time, limit int) (er
 			  on conflict do nothing
 			)
 			select oxbow.erase_memory(user_id, id) from due`, m.UserID, m.ID, before)
-		if err != nil {
+		if ctx.Err() != nil {
 			return erased, err
 		}
+		failed = cmp.Or(failed, err)
 		erased += int(n)
 	}
-	return erased, nil
+	return erased, failed
 }
 
 // recountTime is the duration after which RecountTerms leaves the remaining users to the next call.

@@ -202,6 +202,21 @@ func TestSweepErasesForgottenMemories(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.river_job where args::text like '%' || $1 || '%'`, ids[0].String()))
 }
 
+// A memory that cannot be erased does not keep others from being erased.
+func TestSweepErasesPastAnError(t *testing.T) {
+	b := setup(t)
+	ids := b.insert("ann", "held", "one", "two")
+	require.NoError(t, b.drain())
+	b.exec(`update oxbow.memories set forgotten_at = now() - interval '32 days'`)
+	b.exec(`create function oxbow.test_hold() returns trigger language plpgsql as $$ begin
+		if old.content = 'held' then raise 'held'; end if; return old; end $$;
+		create trigger test_hold before delete on oxbow.memories_episodic for each row execute function oxbow.test_hold()`)
+	erased, err := store.EraseForgotten(t.Context(), b.pool, time.Now().Add(-store.Restorable), 10)
+	require.ErrorContains(t, err, "held")
+	require.Equal(t, 2, erased)
+	require.Equal(t, 1, b.count(`oxbow.memories where id = $1`, ids[0]))
+}
+
 // A memory that its user restores while sweep waits for another one is kept.
 func TestSweepMeetsARestore(t *testing.T) {
 	b := setup(t)
