@@ -294,11 +294,11 @@ func writeClues(ctx context.Context, db DB, c *traits.Changes) error {
 	return err
 }
 
-// SettleUser applies decay to a user's traits that are due and returns how many dissolved.
+// SettleUser applies decay to a user's traits that are due and returns how many dissolved. The zero cycle means none.
 func SettleUser(ctx context.Context, db DB, userID string, now time.Time,
 	cycle uuid.UUID) (dissolved int64, err error) {
 	return one[int64](ctx, db, "settle the user's traits",
-		`select dissolved from oxbow.settle_traits($1, 0, $2, $3)`, now, userID, cycle)
+		`select dissolved from oxbow.settle_traits($1, 0, $2, $3)`, now, userID, pointer(cycle))
 }
 
 // RecordCalls records the tokens, latency and error of calls to a language model.
@@ -314,7 +314,7 @@ func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uui
 			select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11
 			 where exists (select from oxbow.memories m where m.user_id = $1) -- not of a user who was erased meanwhile
 			    or exists (select from oxbow.messages m where m.user_id = $1)`,
-			userID, u.Purpose, pointer(job), cycle, u.Model, u.Attempt, u.PromptTokens, u.CompletionTokens, u.StartedAt,
+			userID, u.Purpose, pointer(job), pointer(cycle), u.Model, u.Attempt, u.PromptTokens, u.CompletionTokens, u.StartedAt,
 			u.Latency, failure)
 		if err != nil {
 			return err

@@ -131,6 +131,7 @@ func TestTrendsByRules(t *testing.T) {
 		b.cfg.Now = func() time.Time { return now }
 		b.work()
 		require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'expire_trend' and state = 'completed'`))
+		require.Equal(t, 1, b.count(`oxbow.trait_events where event = 'dissolved' and cycle_id is null`))
 		require.Equal(t, "dissolved", b.held("ann").Stage)
 		require.Equal(t, []string{"created", "reinforced", "dissolved"}, b.events(b.held("ann").ID))
 		b.later("ann", 3, "Went climbing again after all.")

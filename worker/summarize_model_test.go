@@ -56,7 +56,8 @@ func TestSummaryByModel(t *testing.T) {
 	b.say("米娅", "s1", said...)
 	b.work()
 	require.Equal(t, []string{"米娅的对话有35条新消息。"}, b.summaries("米娅"))
-	require.Equal(t, 1, b.count(`oxbow.llm_calls where purpose = 'summarize' and job_id is not null`))
+	require.Equal(t, 1, b.count(`oxbow.llm_calls where purpose = 'summarize' and job_id is not null
+		and cycle_id is null`))
 	require.Equal(t, 1, b.count(`oxbow.memory_history where event = 'ADD' and actor = 'openai/m'`))
 
 	b.exec(`update oxbow.llm_calls set prompt_tokens = 1000000 where purpose = 'summarize'`)
