@@ -85,14 +85,15 @@ func completing[T river.JobArgs](ctx context.Context, db store.DB, job *river.Jo
 // as an attempt.
 const maxOvertaken = 20
 
-// overtaken snoozes a job whose input changed repeatedly while it ran. After maxOvertaken snoozes
-// it returns an error, which counts as an attempt: the job itself may be the cause.
+// overtaken snoozes a job whose input changed repeatedly while it ran. After maxOvertaken snoozes, for whatever
+// reason, it returns an error, which counts as an attempt: the job itself may be the cause.
 func overtaken(job *rivertype.JobRow, stale error) error {
 	var metadata struct {
 		Snoozes int `json:"snoozes"` // written by River
 	}
 	if err := json.Unmarshal(job.Metadata, &metadata); err == nil && metadata.Snoozes >= maxOvertaken {
-		return fmt.Errorf("concurrent changes interrupted the job %d times: %w", metadata.Snoozes, stale)
+		return fmt.Errorf("a concurrent change interrupted the job, which was postponed %d times: %w", metadata.Snoozes,
+			stale)
 	}
 	return river.JobSnooze(spread(time.Second))
 }

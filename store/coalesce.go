@@ -98,7 +98,10 @@ func PutBackJobs(ctx context.Context, db DB, ids []int64, pause time.Duration, k
 		                     else 'scheduled' end)::oxbow.river_job_state,
 		       finalized_at = case when metadata ? 'cancel_attempted_at' then now() end,
 		       attempt = attempt - 1, scheduled_at = case when $2 > interval '0' then now() + $2 else scheduled_at end,
-		       metadata = case when $3 <> '' then metadata || jsonb_build_object($3::text, true) else metadata end
+		       metadata = metadata || case when $3 <> '' then jsonb_build_object($3::text, true) else '{}' end
+		         || case when $2 > interval '0'
+		                 then jsonb_build_object('snoozes', coalesce((metadata ->> 'snoozes')::integer, 0) + 1)
+		                 else '{}' end -- as River counts
 		 where id = any($1) and state = 'running'`, ids, pause, key)
 	return err
 }
