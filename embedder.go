@@ -16,7 +16,8 @@ type Embedder interface {
 	Model() string
 	// Dimension is the length of every vector, 1 to 3584.
 	Dimension() int
-	// Embed returns a vector of length 1 for each text, in order.
+	// Embed returns a vector of length 1 for each text, in order. A worker waits after a net.Error; after any other
+	// error it embeds the texts one by one.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -106,8 +108,8 @@ func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int,
 		others := slices.DeleteFunc(slices.Clone(b.jobs), func(job *member[T]) bool { return job == own })
 		c.release(ctx, b, others, outcome, pause, alone)
 	}
-	defer release() // even if do panics
-	err := do(ctx, b)
+	defer release()
+	err := survive(func() error { return do(ctx, b) })
 	snoozed, isSnooze := errors.AsType[*rivertype.JobSnoozeError](err)
 	switch {
 	case err == nil || errors.Is(err, rivertype.ErrNotFound):
@@ -126,6 +128,17 @@ func (c *coalescer[T]) work(ctx context.Context, job *river.Job[T], weight int,
 		return errAlone
 	}
 	return do(ctx, b)
+}
+
+// survive returns a panic of do as an error. River would store its text, which may be about any job of a batch, with the
+// job that it runs.
+func survive(do func() error) (err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+		}
+	}()
+	return do()
 }
 
 // gather takes waiting jobs. If that fails, the job runs alone.
@@ -218,7 +231,7 @@ func (c *coalescer[T]) inTx(ctx context.Context, b *batch[T], work func(pgx.Tx) 
 }
 
 // completeAll completes running jobs in tx and returns the ids of those that it completed. The
-// others were erased or are held by another worker.
+// others were erased or ended otherwise.
 func completeAll(ctx context.Context, tx pgx.Tx, ids []int64) (map[int64]bool, error) {
 	done, err := store.CompleteJobs(ctx, tx, ids)
 	completed := make(map[int64]bool, len(done))

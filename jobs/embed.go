@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -257,21 +258,26 @@ func (w *embedWorker) split(ctx context.Context, job *member[EmbedArgs]) error {
 type vectors struct {
 	memories []store.MemoryRef
 	vectors  [][]float32
-	refused  []store.MemoryRef
-	reason   string // why texts were refused
+	refused  []refusal
+}
+
+// refusal is a memory whose text the provider refuses.
+type refusal struct {
+	store.MemoryRef
+	reason string
 }
 
 // within returns the vectors and refusals of the batch's memories.
 func (v vectors) within(b *batch[EmbedArgs]) vectors {
 	_, jobs := memoriesOf(b)
-	kept := vectors{reason: v.reason}
+	var kept vectors
 	for i, m := range v.memories {
 		if jobs[m] != nil {
 			kept.memories, kept.vectors = append(kept.memories, m), append(kept.vectors, v.vectors[i])
 		}
 	}
 	for _, m := range v.refused {
-		if jobs[m] != nil {
+		if jobs[m.MemoryRef] != nil {
 			kept.refused = append(kept.refused, m)
 		}
 	}
@@ -287,12 +293,8 @@ func (w *embedWorker) embed(ctx context.Context, memories []store.Embeddable) (v
 	begun := time.Now()
 	var last vectors
 	for _, call := range w.calls(memories) {
-		if err := w.save(ctx, w.DB, last); err != nil {
+		if err := w.keep(ctx, last); err != nil {
 			return vectors{}, err
-		}
-		w.Observer.Embedded(len(last.memories), len(last.refused))
-		if len(last.memories) > 0 {
-			failpoint.Reach(failpoint.EmbedSaved)
 		}
 		if time.Since(begun) > w.CallTime {
 			return vectors{}, errOutOfTime
@@ -343,25 +345,41 @@ func (w *embedWorker) call(ctx context.Context, memories []store.Embeddable) (ve
 	for i, m := range memories {
 		texts[i] = m.Text
 	}
-	made, reason, err := w.ask(ctx, texts)
-	result := vectors{reason: reason}
+	made, reasons, err := w.ask(ctx, texts)
+	var result vectors
 	for i, vector := range made {
-		if m := memories[i].MemoryRef; vector == nil {
-			result.refused = append(result.refused, m)
-		} else {
+		switch m := memories[i].MemoryRef; {
+		case vector != nil:
 			result.memories, result.vectors = append(result.memories, m), append(result.vectors, vector)
+		case reasons[i] != "":
+			result.refused = append(result.refused, refusal{m, reasons[i]})
 		}
+	}
+	if err == nil && len(result.memories)+len(result.refused) < len(memories) {
+		return vectors{}, cmp.Or(w.keep(ctx, result), errOutOfTime)
 	}
 	return result, err
 }
 
-// ask is Vectors unless calls of the provider are paused.
-func (w *embedWorker) ask(ctx context.Context, texts []string) (made [][]float32, reason string, err error) {
+// ask is vectorsInTime unless calls of the provider are paused.
+func (w *embedWorker) ask(ctx context.Context, texts []string) (made [][]float32, reasons []string, err error) {
 	err = w.Provider.call(ctx, w.CallTime, func(ctx context.Context) (err error) {
-		made, reason, err = Vectors(ctx, w.Embedder, texts)
+		made, reasons, err = vectorsInTime(ctx, w.Embedder, texts)
 		return err
 	})
-	return made, reason, err
+	return made, reasons, err
+}
+
+// keep saves the result of a call that is not the last.
+func (w *embedWorker) keep(ctx context.Context, made vectors) error {
+	if err := w.save(ctx, w.DB, made); err != nil {
+		return err
+	}
+	w.Observer.Embedded(len(made.memories), len(made.refused))
+	if len(made.memories) > 0 {
+		failpoint.Reach(failpoint.EmbedSaved)
+	}
+	return nil
 }
 
 // save stores the vectors and refusals of a call.
@@ -373,8 +391,12 @@ func (w *embedWorker) save(ctx context.Context, db store.DB, made vectors) error
 	}
 	if len(made.refused) > 0 {
 		w.Logger.WarnContext(ctx, "the provider refused texts; their memories can be found by their words only",
-			"memories", len(made.refused), "reason", made.reason)
-		return store.RefuseVectors(ctx, db, w.model().Model, made.refused, made.reason)
+			"memories", len(made.refused), "reason", made.refused[0].reason)
+	}
+	for _, m := range made.refused {
+		if err := store.RefuseVector(ctx, db, w.model().Model, m.MemoryRef, m.reason); err != nil {
+			return err
+		}
 	}
 	return nil
 }

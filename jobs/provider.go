@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -29,36 +28,51 @@ type UnavailableError struct {
 func (e *UnavailableError) Error() string { return e.Err.Error() }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// RefusedError reports that a provider refuses some of the texts. Retrying does not help.
+// RefusedError reports that a provider refuses some of the texts. Retrying does not help. A text that is neither refused
+// nor has a vector was not reached in time.
 type RefusedError struct {
-	Texts []int // indexes of the refused texts
-	Err   error
+	Texts   []int    // indexes of the refused texts
+	Reasons []string // for each of them
+	Err     error
 }
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Vectors returns a vector for each text, or nil for a text that the provider refuses, and the reason why it refuses
-// texts.
-func Vectors(ctx context.Context, e Embedder, texts []string) (vectors [][]float32, reason string, err error) {
-	vectors, err = e.Embed(ctx, texts)
+// Vectors returns a vector for each text, or nil and the reason for a text that the provider refuses.
+func Vectors(ctx context.Context, e Embedder, texts []string) (vectors [][]float32, reasons []string, err error) {
+	vectors, reasons, err = vectorsInTime(ctx, e, texts)
+	for i, v := range vectors {
+		if v == nil && reasons[i] == "" {
+			return nil, nil, fmt.Errorf("%s returned no vector for a text", e.Model())
+		}
+	}
+	return vectors, reasons, err
+}
+
+// vectorsInTime is Vectors, but a text that was not reached in time has neither a vector nor a reason.
+func vectorsInTime(ctx context.Context, e Embedder, texts []string) (made [][]float32, reasons []string, err error) {
+	made, err = e.Embed(ctx, texts)
 	refusal, refused := errors.AsType[*RefusedError](err)
 	if err != nil && !refused {
-		return nil, "", err
+		return nil, nil, err
 	}
-	if len(vectors) != len(texts) {
-		return nil, "", fmt.Errorf("%s returned %d vectors for %d texts", e.Model(), len(vectors), len(texts))
+	if len(made) != len(texts) {
+		return nil, nil, fmt.Errorf("%s returned %d vectors for %d texts", e.Model(), len(made), len(texts))
 	}
+	reasons = make([]string, len(texts))
 	if refused {
-		for _, i := range refusal.Texts {
-			vectors[i] = nil
+		for i, at := range refusal.Texts {
+			made[at], reasons[at] = nil, refusal.Reasons[i]
 		}
-		return vectors, refusal.Error(), nil
 	}
-	if slices.ContainsFunc(vectors, func(v []float32) bool { return v == nil }) {
-		return nil, "", fmt.Errorf("%s returned no vector for a text", e.Model())
+	for _, v := range made {
+		if len(v) != e.Dimension() && (v != nil || !refused) {
+			return nil, nil, fmt.Errorf("%s returned a vector of length %d instead of %d", e.Model(), len(v),
+				e.Dimension())
+		}
 	}
-	return vectors, "", nil
+	return made, reasons, nil
 }
 
 const (

@@ -138,12 +138,11 @@ func IsDataError(err error) bool {
 	return strings.HasPrefix(code(err), "22") || strings.HasPrefix(code(err), "54")
 }
 
-// RefuseVectors records that the model's provider refuses the texts of the memories, so that they
-// are not sent again.
-func RefuseVectors(ctx context.Context, db DB, model string, memories []MemoryRef, reason string) error {
-	users, ids := columns(memories)
-	_, err := run(ctx, db, "record refused texts",
-		`select oxbow.refuse_vectors($1, $2, $3, $4)`, users, model, ids, reason)
+// RefuseVector records that the model's provider refuses the text of the memory, so that it is not sent again. The
+// reason may quote that text.
+func RefuseVector(ctx context.Context, db DB, model string, m MemoryRef, reason string) error {
+	_, err := run(ctx, db, "record a refused text",
+		`select oxbow.refuse_vectors(array[$1], $2, array[$3::uuid], $4)`, m.UserID, model, m.ID, reason)
 	return err
 }
 

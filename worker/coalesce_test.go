@@ -112,7 +112,7 @@ func TestCoalesceProviderDown(t *testing.T) {
 	require.Equal(t, int64(20), left.Jobs)
 	require.Equal(t, 20, b.count(`oxbow.memory_terms`), "words are indexed meanwhile")
 	require.Equal(t, 20, b.count(`oxbow.river_job where kind = 'embed' and state = 'scheduled' and attempt = 0
-		and scheduled_at > now() and not metadata ? 'alone'`))
+		and scheduled_at > now() and metadata ? 'snoozes' and not metadata ? 'alone'`))
 	server.Always(embeddingtest.Fault{})
 	require.NoError(t, b.drain())
 	require.Equal(t, 20, b.count(`oxbow.memory_vectors`))
@@ -149,7 +149,7 @@ func TestCoalesceLockedUser(t *testing.T) {
 	b.singles(20)
 	_, stop, ended := b.run()
 	b.eventually(`select count(*) = 19 from oxbow.memory_vectors where user_id <> 'user 3'`)
-	require.Zero(t, b.count(`oxbow.river_job where errors is not null`))
+	require.Zero(t, b.count(`oxbow.river_job where kind = 'embed' and errors is not null`))
 	require.NoError(t, tx.Commit(t.Context()))
 	b.eventually(`select count(*) = 20 from oxbow.memory_vectors`)
 	stop()

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
@@ -17,6 +18,9 @@ func (e embedder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	vectors, err := e.Embedder.Embed(ctx, texts)
 	var failed *embedding.Error
 	if !errors.As(err, &failed) {
+		if ctx.Err() == nil && errors.As(err, new(net.Error)) { // of an embedder that the program brought
+			return nil, &jobs.UnavailableError{Broke: true, Err: err}
+		}
 		return vectors, err
 	}
 	switch failed.Kind {
@@ -24,7 +28,7 @@ func (e embedder) Embed(ctx context.Context, texts []string) ([][]float32, error
 		broke := failed.RetryAfter == 0 && (failed.Status == 0 || failed.Status >= http.StatusInternalServerError)
 		return nil, &jobs.UnavailableError{RetryAfter: failed.RetryAfter, Broke: broke, Err: err}
 	case embedding.Permanent:
-		return vectors, &jobs.RefusedError{Texts: failed.Texts, Err: err}
+		return vectors, &jobs.RefusedError{Texts: failed.Texts, Reasons: failed.Reasons, Err: err}
 	}
 	return nil, err
 }

@@ -205,7 +205,7 @@ func (r *reembed) walk(ctx context.Context) (found int64, err error) {
 func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next store.Reembedding) error {
 	calls := r.calls(todo)
 	results := make([][][]float32, len(calls))
-	reasons := make([]string, len(calls))
+	reasons := make([][]string, len(calls))
 	err := r.retry(ctx, func() error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(r.cfg.Concurrency)
@@ -237,7 +237,8 @@ func (r *reembed) calls(todo []store.Unreembedded) [][]store.Unreembedded {
 	return jobs.Calls(todo, r.cfg.callTexts(), func(m store.Unreembedded) int { return len(m.Text) })
 }
 
-func (r *reembed) call(ctx context.Context, call []store.Unreembedded) (vectors [][]float32, reason string, err error) {
+func (r *reembed) call(ctx context.Context,
+	call []store.Unreembedded) (vectors [][]float32, reasons []string, err error) {
 	texts := make([]string, len(call))
 	for i, m := range call {
 		texts[i] = m.Text
@@ -246,22 +247,21 @@ func (r *reembed) call(ctx context.Context, call []store.Unreembedded) (vectors 
 }
 
 func (r *reembed) save(ctx context.Context, tx pgx.Tx, call []store.Unreembedded, vectors [][]float32,
-	reason string) error {
-	var refused []store.MemoryRef
+	reasons []string) error {
+	refused := int64(0)
 	var made []store.Unreembedded
 	for i, m := range call {
 		if vectors[i] == nil {
-			refused = append(refused, store.MemoryRef{UserID: m.UserID, ID: m.ID})
+			refused++
+			ref := store.MemoryRef{UserID: m.UserID, ID: m.ID}
+			if err := store.RefuseVector(ctx, tx, r.model.Model, ref, reasons[i]); err != nil {
+				return err
+			}
 		} else {
 			made = append(made, m)
 		}
 	}
-	if len(refused) > 0 {
-		if err := store.RefuseVectors(ctx, tx, r.model.Model, refused, reason); err != nil {
-			return err
-		}
-	}
-	r.progress.Refused, r.progress.Made = r.progress.Refused+int64(len(refused)), r.progress.Made+int64(len(made))
+	r.progress.Refused, r.progress.Made = r.progress.Refused+refused, r.progress.Made+int64(len(made))
 	vectors = slices.DeleteFunc(vectors, func(v []float32) bool { return v == nil })
 	return store.WriteReembedded(ctx, tx, made, vectors)
 }

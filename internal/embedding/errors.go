@@ -16,7 +16,7 @@ const (
 	// Invalid: the provider's answer does not contain the requested vectors. Ask again.
 	Invalid
 	// Permanent: the provider refuses each of the texts in Texts, even alone, while it accepts
-	// others. Embed returned the vectors of the other texts.
+	// others. Embed returned the vectors of the other texts, except those that it did not reach in time.
 	Permanent
 )
 
@@ -41,8 +41,10 @@ type Error struct {
 	Status int
 	// RetryAfter is how long the provider asked to wait, at most a day; 0 if it did not say.
 	RetryAfter time.Duration
-	// Texts are the positions of the refused texts, ascending; only for Permanent.
-	Texts []int
+	// Texts are the positions of the refused texts, ascending, and Reasons the provider's messages about each; only for
+	// Permanent.
+	Texts   []int
+	Reasons []string
 	// Message describes the failure, or is the provider's message.
 	Message string
 }

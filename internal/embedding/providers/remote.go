@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/tmc/langchaingo/embeddings"
@@ -57,17 +58,24 @@ func (r *remote) Dimension() int { return r.cfg.Dimension }
 func (r *remote) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	work := &batch{remote: r, texts: texts, vectors: make([][]float32, len(texts))}
 	for from := 0; from < len(texts); from += r.cfg.BatchSize {
-		if err := work.embed(ctx, from, min(from+r.cfg.BatchSize, len(texts))); err != nil {
+		err := work.embed(ctx, from, min(from+r.cfg.BatchSize, len(texts)))
+		if err != nil && ctx.Err() != nil && work.progress() {
+			break // so that a repetition has less to do
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	if len(work.refused) > 0 {
-		last := *work.last
-		last.Kind, last.Texts = embedding.Permanent, work.refused
-		last.Message = fmt.Sprintf("%d of %d texts refused: %s", len(work.refused), len(texts), last.Message)
-		return work.vectors, &last
+	if !slices.ContainsFunc(work.vectors, func(v []float32) bool { return v == nil }) {
+		return work.vectors, nil
 	}
-	return work.vectors, nil
+	failed := embedding.Error{Model: r.Model(), Message: "there was no time for all texts"}
+	if work.last != nil {
+		failed = *work.last
+		failed.Message = fmt.Sprintf("%d of %d texts refused: %s", len(work.refused), len(texts), failed.Message)
+	}
+	failed.Kind, failed.Texts, failed.Reasons = embedding.Permanent, work.refused, work.reasons
+	return work.vectors, &failed
 }
 
 // batch is one call of Embed.
@@ -77,6 +85,7 @@ type batch struct {
 	vectors [][]float32
 	probed  bool             // the provider is known to accept a harmless text
 	refused []int            // positions
+	reasons []string         // the provider's messages about them
 	last    *embedding.Error // why the last of them was refused
 }
 
@@ -124,8 +133,13 @@ func (b *batch) shorten(ctx context.Context, at int, refused *embedding.Error) e
 			return err
 		}
 	}
-	b.refused, b.last = append(b.refused, at), refused
+	b.refused, b.reasons, b.last = append(b.refused, at), append(b.reasons, refused.Error()), refused
 	return nil
+}
+
+// progress reports whether something is known about any text.
+func (b *batch) progress() bool {
+	return len(b.refused) > 0 || slices.ContainsFunc(b.vectors, func(v []float32) bool { return v != nil })
 }
 
 func firstHalf(text string) string {

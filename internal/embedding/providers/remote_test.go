@@ -323,6 +323,27 @@ func TestFailureWhileHalving(t *testing.T) {
 	require.Equal(t, 429, requireError(t, err, embedding.Unavailable).Status)
 }
 
+// When the time ends while texts are refused, what is known is returned.
+func TestHalvingOutOfTime(t *testing.T) {
+	t.Parallel()
+	server := embeddingtest.New(t, dimension)
+	e := open(t, providers.Config{Provider: "openai", Model: "m", Dimension: dimension, URL: server.OpenAIURL()})
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := []string{"bad", "good", "late", "too late"}
+	server.Refuse(func(texts []string) bool {
+		if texts[0] == "late" {
+			cancel()
+		}
+		return len(texts) > 1 || texts[0] == "bad"
+	})
+	vectors, err := e.Embed(ctx, asked)
+	failed := requireError(t, err, embedding.Permanent)
+	require.Equal(t, []int{0}, failed.Texts)
+	require.Len(t, failed.Reasons, 1)
+	requireVector(t, "good", vectors[1])
+	require.Equal(t, [][]float32{nil, nil}, vectors[2:])
+}
+
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
