@@ -43,6 +43,9 @@ const (
 	sweepAge       = 10 * time.Minute // younger memories are still being processed
 )
 
+// stepTime limits a step, so that a slow one leaves time to the others.
+const stepTime = Timeout / 2
+
 // sweepWorker repairs what lost, given-up or missing jobs left undone, and enqueues what becomes
 // due with time. Each step is bounded, runs in short transactions and stores its position in the
 // settings.
@@ -67,7 +70,9 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 	}
 	var failed error
 	for _, step := range steps {
-		n, err := step.do(ctx)
+		within, cancel := context.WithTimeout(ctx, stepTime)
+		n, err := step.do(within)
+		cancel()
 		failpoint.Reach(failpoint.SweepStep)
 		switch {
 		case err != nil:

@@ -68,7 +68,7 @@ func EmbedQueueIsLong(ctx context.Context, db DB, limit int) (bool, error) {
 
 // Settings that store the progress of the sweep.
 const (
-	sweepRecentKey   = "sweep.recent"
+	sweepRecentKey   = "sweep.new"
 	sweepWalkKey     = "sweep.walk"
 	sweepInboxKey    = "sweep.inbox"
 	sweepReviewKey   = "sweep.reviews"
@@ -77,36 +77,68 @@ const (
 	sweepEntitiesKey = "sweep.entities" // exists until all are done
 )
 
-// recentPage is how many recent memories LostRecently looks at, not counting those created at the same moment
-// as the last one.
+// recentPage is how many recent memories LostRecently looks at.
 const recentPage = 20_000
+
+// recentKey is a position in the order in which memories were created.
+type recentKey struct {
+	At     time.Time `json:"at"`
+	UserID string    `json:"user_id"`
+	ID     uuid.UUID `json:"id"`
+}
 
 // LostRecently returns memories created since the last call (at first, within a day) and before the
 // given time that are neither embedded nor named by a job. The next call continues where this one
 // ends, or starts at the same place if limit memories are found.
 func LostRecently(ctx context.Context, tx DB, before time.Time, limit int, model string) ([]MemoryRef, error) {
-	after := before.Add(-24 * time.Hour)
-	if err := ReadSetting(ctx, tx, sweepRecentKey, &after); err != nil {
+	from := recentKey{At: before.Add(-24 * time.Hour)}
+	if err := ReadSetting(ctx, tx, sweepRecentKey, &from); err != nil {
 		return nil, err
 	}
-	until, err := one[time.Time](ctx, tx, notEmbedded, `
-		select coalesce((select m.created_at from oxbow.memories m
-		                  where m.created_at > $1::timestamptz and m.created_at <= $2::timestamptz
-		                  order by m.created_at offset $3 limit 1), $2::timestamptz)`, after, before, recentPage)
+	type found struct {
+		Looked     int
+		LastAt     time.Time
+		LastUserID string
+		LastID     uuid.UUID // with the two above: the key of the last memory looked at
+		MemoryRef
+	}
+	rows, err := list[found](ctx, tx, notEmbedded, `
+		with page as materialized (
+		  select p.user_id, p.memory_type, p.id, p.created_at, p.forgotten_at from oxbow.memories p
+		   where p.created_at between $1::timestamptz and $4::timestamptz -- for the planner
+		     and (p.created_at, p.user_id, p.id) > ($1::timestamptz, $2::text, $3::uuid)
+		   order by p.created_at, p.user_id, p.id
+		   limit $5::integer
+		), lost as (
+		  select m.user_id, m.id from page m
+		   where m.forgotten_at is null
+		     and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $6::text)
+		     and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
+		   order by m.user_id, m.id
+		   limit $7::integer
+		)
+		select (select count(*) from page) as looked, e.created_at as last_at, e.user_id as last_user_id,
+		       e.id as last_id, lost.user_id, lost.id
+		  from (select * from page order by created_at desc, user_id desc, id desc limit 1) e
+		  left join lost on true
+		 order by lost.user_id, lost.id`, from.At, from.UserID, from.ID, before, recentPage, model, limit)
 	if err != nil {
 		return nil, err
 	}
-	refs, err := list[MemoryRef](ctx, tx, notEmbedded, `
-		select m.user_id, m.id from oxbow.memories m
-		 where m.created_at > $1::timestamptz and m.created_at <= $2::timestamptz and m.forgotten_at is null
-		   and oxbow.is_unembedded(m.user_id, m.memory_type, m.id, $3::text)
-		   and not exists (select from oxbow.memories_in_queue() q where q.user_id = m.user_id and q.id = m.id::text)
-		 order by m.user_id, m.id
-		 limit $4::integer`, after, until, model, limit)
-	if err != nil || len(refs) == limit || before.Before(after) {
-		return refs, err
+	next := recentKey{At: before}
+	var refs []MemoryRef
+	for _, r := range rows {
+		if r.Looked == recentPage {
+			next = recentKey{r.LastAt, r.LastUserID, r.LastID}
+		}
+		if r.ID != uuid.Nil {
+			refs = append(refs, r.MemoryRef)
+		}
 	}
-	return refs, WriteSetting(ctx, tx, sweepRecentKey, until)
+	if len(refs) == limit || before.Before(from.At) {
+		return refs, nil
+	}
+	return refs, WriteSetting(ctx, tx, sweepRecentKey, next)
 }
 
 // IsTimeout reports whether err is PostgreSQL's query_canceled.

@@ -111,6 +111,20 @@ func TestSweepWalksInPages(t *testing.T) {
 	require.Equal(t, found[:12], again, "from the beginning")
 }
 
+// The memories of one statement, which have the same time, are looked at in pages too.
+func TestSweepLooksAtRecentMemoriesInPages(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.memories (user_id, content) select 'user ' || i % 3, 'x' from generate_series(1, 20010) i`)
+	b.exec(`delete from oxbow.river_job`)
+	var found []int
+	for range 3 {
+		page, err := store.LostRecently(t.Context(), b.pool, time.Now(), 30_000, "local-v1")
+		require.NoError(t, err)
+		found = append(found, len(page))
+	}
+	require.Equal(t, []int{20_000, 10, 0}, found)
+}
+
 func TestSweepChecksWhetherReflectionIsDue(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.memories (user_id, content) select 'user ' || i, 'memory' from generate_series(1, 5) i`)
