@@ -82,6 +82,8 @@ const (
 	callBytes = 1 << 20
 	// otherModelPause is how long a job waits if the worker is configured with another model.
 	otherModelPause = time.Minute
+	// maxAlonePause is the longest pause of a job at whose text the provider breaks.
+	maxAlonePause = 10 * time.Minute
 	// dbTime is the time allowed to a job besides its calls.
 	dbTime = 20 * time.Second
 )
@@ -164,6 +166,9 @@ func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
 		b.alone = up
 		if err := river.MetadataSet(ctx, aloneKey, true); err != nil {
 			return err
+		}
+		if row := b.jobs[0].row; !coalesces(row) { // it ran alone, and should not meet every check of the provider
+			down.RetryAfter = max(down.RetryAfter, min(minPause<<min(snoozes(row), 10), maxAlonePause))
 		}
 	}
 	return w.postpone(ctx, err)

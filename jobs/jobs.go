@@ -88,12 +88,17 @@ const maxOvertaken = 20
 // overtaken snoozes a job whose input changed repeatedly while it ran. After maxOvertaken snoozes, for whatever
 // reason, it returns an error, which counts as an attempt: the job itself may be the cause.
 func overtaken(job *rivertype.JobRow, stale error) error {
+	if n := snoozes(job); n >= maxOvertaken {
+		return fmt.Errorf("a concurrent change interrupted the job, which was postponed %d times: %w", n, stale)
+	}
+	return river.JobSnooze(spread(time.Second))
+}
+
+// snoozes returns how many times a job was snoozed.
+func snoozes(job *rivertype.JobRow) int {
 	var metadata struct {
 		Snoozes int `json:"snoozes"` // written by River
 	}
-	if err := json.Unmarshal(job.Metadata, &metadata); err == nil && metadata.Snoozes >= maxOvertaken {
-		return fmt.Errorf("a concurrent change interrupted the job, which was postponed %d times: %w", metadata.Snoozes,
-			stale)
-	}
-	return river.JobSnooze(spread(time.Second))
+	_ = json.Unmarshal(job.Metadata, &metadata) // 0 if it cannot be read
+	return metadata.Snoozes
 }

@@ -132,8 +132,9 @@ func TestCoalesceBreakingText(t *testing.T) {
 		b.exec(`update oxbow.river_job set state = 'available', scheduled_at = now() - random() * interval '1 second'
 			where state = 'scheduled'`)
 	}
-	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'embed' and state <> 'completed' and attempt = 0
-		and errors is null and metadata ? 'alone'`))
+	require.ErrorAs(t, b.drain(), new(*UnfinishedError))
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'embed' and state = 'scheduled' and attempt = 0
+		and errors is null and metadata ? 'alone' and scheduled_at > now() + interval '15 seconds'`), "longer each time")
 }
 
 // A user's open transaction holds up the memories of the others in the batch for a few seconds only.
