@@ -41,9 +41,26 @@ func TestPoliciesAreAppendOnly(t *testing.T) {
 	conn := connect(t, pgtest.Database(t)) // its own, because truncate locks out every other test
 	for _, sql := range []string{"delete from oxbow.policy_changes", "update oxbow.policy_changes set value = 1",
 		"truncate oxbow.policy_changes", "delete from oxbow.trait_rules", "update oxbow.trait_rules set spacing = 1",
-		"truncate oxbow.trait_rules"} {
+		"truncate oxbow.trait_rules", `update oxbow.policy_definitions set "default" = 1`} {
 		require.Contains(t, fails(t, conn, sql).Message, "append-only")
 	}
+	for row, says := range map[string]string{
+		"'trait_spacing', now(), 11":                          "value of trait_spacing must be between 0 and 10",
+		"'trait_spacing', 'infinity', 1":                      "valid_from must be now, after all other changes",
+		"'trait_spacing', now() - interval '1 day', 1":        "valid_from must be now, after all other changes",
+		"'trait_spacing', clock_timestamp() + '3 seconds', 1": "valid_from must be now, after all other changes",
+	} {
+		require.Equal(t, says, fails(t, conn, "insert into oxbow.policy_changes (name, valid_from, value) values ("+row+")").
+			Message)
+	}
+}
+
+// Until a change is committed, other transactions write events by the old value.
+func TestPolicyChangeIsCommittedAtOnce(t *testing.T) {
+	t.Parallel()
+	tx := begin(t, pgtest.Database(t))
+	exec(t, tx, `select oxbow.set_policy('trait_spacing', 0.2), pg_sleep(2)`)
+	require.ErrorContains(t, tx.Commit(t.Context()), "trait_spacing must be committed within 2 seconds of set_policy")
 }
 
 // Every column of trait_rules is a policy.

@@ -22,26 +22,60 @@ call oxbow.grant_worker('policy');
 -- sessions still use the old value.
 create or replace function oxbow.set_policy(name text, value double precision) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  d oxbow.policy_definitions;
 begin
-  select * into d from oxbow.policy_definitions p where p.name = set_policy.name;
-  if not found then
-    perform oxbow.reject('name', set_policy.name, 'must be a policy in the view oxbow.policies');
-  elsif set_policy.value is null or not set_policy.value between d.minimum and d.maximum then
-    perform oxbow.reject('value', set_policy.value::text,
-      format('of %s must be between %s and %s', d.name, d.minimum, d.maximum));
-  end if;
   perform pg_advisory_xact_lock(hashtextextended('oxbow.policies', 0));
   if set_policy.value = oxbow.policy(set_policy.name) then
     return; -- every change makes the decay of traits before it a little slower
   end if;
   insert into oxbow.policy_changes (name, valid_from, value)
-  select d.name, greatest(clock_timestamp(), max(c.valid_from) + interval '1 microsecond'), set_policy.value
+  select set_policy.name, greatest(clock_timestamp(), max(c.valid_from) + interval '1 microsecond'), set_policy.value
     from oxbow.policy_changes c;
 end $$;
 
--- policy_changes and trait_rules only grow.
+-- check_policy_change rejects an unknown policy, a value outside its range, and a change of the past or the future.
+create or replace function oxbow.check_policy_change() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  d oxbow.policy_definitions;
+begin
+  select * into d from oxbow.policy_definitions p where p.name = new.name;
+  if not found then
+    perform oxbow.reject('name', new.name, 'must be a policy in the view oxbow.policies');
+  elsif new.value is null or not new.value between d.minimum and d.maximum then
+    perform oxbow.reject('value', new.value::text,
+      format('of %s must be between %s and %s', d.name, d.minimum, d.maximum));
+  elsif new.valid_from <= (select max(c.valid_from) from oxbow.policy_changes c)
+     or new.valid_from not between clock_timestamp() - interval '2 seconds' and clock_timestamp() + interval '2 seconds'
+  then
+    perform oxbow.reject('valid_from', new.valid_from::text, 'must be now, after all other changes');
+  end if;
+  return new;
+end $$;
+create or replace trigger check_policy_change before insert on oxbow.policy_changes
+  for each row execute function oxbow.check_policy_change();
+
+-- refuse_late_policy_change rejects, at the commit, a change that other transactions could not see for long, because
+-- they wrote events by the old value. To wait for them with a lock would stop all writers.
+create or replace function oxbow.refuse_late_policy_change() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if clock_timestamp() > new.valid_from + interval '2 seconds' then
+    raise exception using errcode = 'invalid_transaction_state',
+      message = format('%s must be committed within 2 seconds of set_policy', new.name),
+      hint = 'Call set_policy outside of a transaction block.';
+  end if;
+  return null;
+end $$;
+do $$
+begin
+  if not exists (select from pg_trigger t where t.tgrelid = 'oxbow.policy_changes'::regclass
+                   and t.tgname = 'refuse_late_policy_change') then
+    create constraint trigger refuse_late_policy_change after insert on oxbow.policy_changes
+      deferrable initially deferred for each row execute function oxbow.refuse_late_policy_change();
+  end if;
+end $$;
+
+-- policy_changes and trait_rules only grow, and the defaults are part of the past.
 create or replace function oxbow.refuse_policy_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -52,6 +86,8 @@ create or replace trigger refuse_policy_change before update or delete or trunca
   for each statement execute function oxbow.refuse_policy_change();
 create or replace trigger refuse_policy_change before update or delete or truncate on oxbow.trait_rules
   for each statement execute function oxbow.refuse_policy_change();
+create or replace trigger refuse_policy_change before update of name, "default" or delete or truncate
+  on oxbow.policy_definitions for each statement execute function oxbow.refuse_policy_change();
 
 -- note_trait_rules records the trait policies in force from a moment on.
 create or replace function oxbow.note_trait_rules(_from timestamptz) returns void
