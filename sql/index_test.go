@@ -121,6 +121,18 @@ func facts(t *testing.T, tx db, user, content string, n int) []string {
 	return ids
 }
 
+// The versions of a fact do not hide it.
+func TestSimilarFactOfManyVersions(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for i, id := range facts(t, tx, ann(t), "She likes tea.", 30) {
+		addVector(t, tx, ann(t), "fact", id, map[bool]string{true: axis(1, 2), false: axis(1)}[i == 0])
+	}
+	index(t, tx, ann(t))
+	require.Len(t, all[string](t, tx, "select content from oxbow.similar_facts($1, array[$2::text::halfvec], 5, 0.3)",
+		ann(t), axis(1)), 1)
+}
+
 func TestRepeatedFactsAreFolded(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

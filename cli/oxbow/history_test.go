@@ -122,6 +122,27 @@ func TestHistoryOfConversationsOutOfOrder(t *testing.T) {
 	}
 }
 
+// A repeat that was said earlier but extracted later begins the fact, unless the fact replaced another.
+func TestRepeatsOutOfOrder(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.say("mia", "s2", "2024-09-10T10:00:00Z", "我还是喜欢喝龙井茶。")
+	d.say("mia", "s1", "2024-09-02T10:00:00Z", "我喜欢喝龙井茶。")
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.facts_as_of('mia', '2024-09-03')`))
+	require.Equal(t, 2, d.number(`select sum(mention_count) from oxbow.memories where expired_at is null`))
+
+	d.say("ada", "s3", "2025-01-10T10:00:00Z", "I live in Oslo.")
+	d.say("ada", "s2", "2024-09-10T10:00:00Z", "I live in Bergen.")
+	d.say("ada", "s1", "2024-03-01T10:00:00Z", "I live in Oslo.")
+	require.Equal(t, 1, d.number(`select count(*) from oxbow.facts_as_of('ada', '2024-10-01')`))
+
+	d.say("bob", "s3", "2024-11-05T10:00:00Z", "我不喜欢喝咖啡了")
+	d.say("bob", "s2", "2024-11-02T10:00:00Z", "我还是喜欢喝咖啡。")
+	d.say("bob", "s1", "2024-11-01T10:00:00Z", "我喜欢喝咖啡。")
+	require.Zero(t, d.number(`select count(*) from oxbow.memory_history
+		where user_id = 'bob' and reason = 'it says the opposite' and new_content not like '%不喜欢%'`))
+}
+
 // A memory learned late is superseded by the one already known. A memory that coexists with another
 // is shown as contradicting it.
 func TestHistoryOfOtherOrders(t *testing.T) {

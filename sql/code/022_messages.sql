@@ -156,6 +156,9 @@ begin
       from (select v.memory_id, v.embedding <=> e.embedding as distance
               from oxbow.memory_vectors v
              where v.user_id = _user_id and v.memory_type = 'fact'
+               and v.memory_id not in (select f.id from oxbow.memories_fact f -- a fact may have many old versions
+                                        where f.user_id = _user_id and (f.expired_at is not null
+                                          or f.forgotten_at is not null or f.invalid_at <= now()))
              order by distance limit 4 * _limit) n
      cross join lateral (select m.* from oxbow.memories m
                           where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id offset 0) m

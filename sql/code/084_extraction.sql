@@ -8,6 +8,7 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   new oxbow.memories;
   next oxbow.memories := _later;
+  _target constant uuid := _later.id; -- the reason is about this one, not about versions between
   _about text[];
 begin
   select * into new from oxbow.memories m
@@ -32,7 +33,8 @@ begin
     insert into oxbow.memory_history
       (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason, message_ids)
     values (_user_id, _type, _id, 'ADD', null, new.content, _actor, null, _messages),
-           (_user_id, _type, _id, 'UPDATE', new.content, _later.content, _actor, _reason, _messages);
+           (_user_id, _type, _id, 'UPDATE', new.content, _later.content, _actor,
+            case when _later.id = _target then _reason end, _messages);
   else
     update oxbow.memory_history h set new_content = _later.content
      where h.user_id = _user_id and h.memory_type = _type and h.memory_id = _id and h.event = 'UPDATE';
@@ -46,7 +48,7 @@ begin
   ), noted as (
     insert into oxbow.memory_history
       (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason, message_ids)
-    select _user_id, _type, b.id, 'UPDATE', b.content, new.content, _actor, _reason, _messages from before b
+    select _user_id, _type, b.id, 'UPDATE', b.content, new.content, _actor, null, _messages from before b
   )
   insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
   select _user_id, _later.memory_type, _later.id, _type, _id, 'supersedes'
@@ -55,6 +57,23 @@ begin
   on conflict do nothing;
 end $$;
 call oxbow.grant_worker('write_earlier');
+
+-- begin_earlier moves the beginning of a fact back to _at, if both are moments at which it was mentioned. A beginning
+-- that was stated stays, and so does that of a fact that replaced another.
+create or replace function oxbow.begin_earlier(_user_id text, _id uuid, _at timestamptz) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  update oxbow.memories_fact m set valid_at = _at
+    from (select array_agg(g.created_at) as mentioned
+            from oxbow.memory_sources s
+            join oxbow.messages g on g.user_id = _user_id and g.id = s.message_id
+           where s.user_id = _user_id and s.memory_type = 'fact' and s.memory_id = _id) s
+   where m.user_id = _user_id and m.id = _id and m.valid_at > _at
+     and m.valid_at = any(s.mentioned) and _at = any(s.mentioned)
+     and not exists (select from oxbow.memory_links l
+                      where l.user_id = _user_id and l.from_type = 'fact' and l.from_id = _id
+                        and l.relation = 'supersedes');
+$$;
+call oxbow.grant_worker('begin_earlier');
 
 -- write_extraction writes the decisions about a batch of messages: all new memories in one statement, and
 -- then the effect of each operation on its target. The caller holds the user's lock.
@@ -191,6 +210,9 @@ begin
                sensitivity = greatest(m.sensitivity, (select max(g.sensitivity) from oxbow.messages g
                                                        where g.user_id = _user_id and g.id = any(r.sources)))
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+        if r.at < old.valid_at then
+          perform oxbow.begin_earlier(_user_id, old.id, r.at);
+        end if;
     end case;
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason,
                                       message_ids)
