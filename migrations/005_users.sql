@@ -12,7 +12,7 @@ create table oxbow.users (
   constraint user_id_length check (octet_length(user_id) between 1 and 255
     or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
   constraint timezone_known check (oxbow.is_timezone(timezone)
-    or oxbow.reject('timezone', timezone, 'must be a time zone that PostgreSQL knows')),
+    or oxbow.reject('timezone', timezone, 'must be the name of a time zone, such as Asia/Shanghai')),
   constraint forgetting_factor_range check (forgetting_factor > 0 and forgetting_factor < 'Infinity'
     or oxbow.reject('forgetting_factor', forgetting_factor::text, 'must be above 0, and finite')),
   constraint metadata_object check (jsonb_typeof(metadata) = 'object'

@@ -1530,7 +1530,7 @@ CREATE TABLE oxbow.users (
     updated_at timestamp with time zone,
     CONSTRAINT forgetting_factor_range CHECK ((((forgetting_factor > (0)::double precision) AND (forgetting_factor < 'Infinity'::double precision)) OR oxbow.reject('forgetting_factor'::text, (forgetting_factor)::text, 'must be above 0, and finite'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
-    CONSTRAINT timezone_known CHECK ((oxbow.is_timezone(timezone) OR oxbow.reject('timezone'::text, timezone, 'must be a time zone that PostgreSQL knows'::text))),
+    CONSTRAINT timezone_known CHECK ((oxbow.is_timezone(timezone) OR oxbow.reject('timezone'::text, timezone, 'must be the name of a time zone, such as Asia/Shanghai'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 

@@ -25,6 +25,13 @@ func TestZoneNames(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, known, name)
 		require.Equal(t, time.Duration(offset)*time.Second, local.Sub(moment), name)
+		_, err = tx.Exec(t.Context(), `insert into oxbow.users (user_id, timezone) values ($1, $1)`, name)
+		require.NoError(t, err)
+		p, err := ReadPerson(t.Context(), tx, name)
+		require.NoError(t, err)
+		require.True(t, p.ZoneKnown)
+		_, east := moment.In(p.Zone).Zone()
+		require.Equal(t, offset, east)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,14 +14,19 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
-// ReadPerson returns a user's settings. A user without a time zone gets UTC dates.
+// ReadPerson returns a user's settings. A user without a time zone, or with one that Go does not know, gets UTC dates.
 func ReadPerson(ctx context.Context, db DB, userID string) (reasoner.Person, error) {
 	p, err := one[reasoner.Person](ctx, db, "load the user's settings", `
 		select coalesce(u.timezone, 'UTC') as timezone, u.timezone is not null as zone_known, u.language, u.opted_out
 		  from (values ($1::text)) i(user_id) left join oxbow.users u using (user_id)`, userID)
-	p.Zone = time.UTC
-	if zone, err := time.LoadLocation(p.Timezone); err == nil { // PostgreSQL knows zones that Go does not
-		p.Zone = zone
+	zone, unknown := time.LoadLocation(p.Timezone)
+	if fixed, _, ok := strings.Cut(p.Timezone, ">"); ok { // a zoneName
+		var at time.Time
+		at, unknown = time.Parse("<-07:00", fixed)
+		zone = at.Location()
+	}
+	if p.Zone = zone; unknown != nil {
+		p.Zone, p.ZoneKnown = time.UTC, false
 	}
 	return p, err
 }

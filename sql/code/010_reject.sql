@@ -14,12 +14,14 @@ begin
 end $$;
 call oxbow.grant_app('reject');
 
--- is_timezone reports whether PostgreSQL knows the time zone, by name or as an offset.
+-- is_timezone reports whether PostgreSQL knows the time zone by name. A bare offset such as +08:00 is not a name: in
+-- POSIX it is west of Greenwich. Only the names that import makes of offsets may have digits, and a few old ones.
 create or replace function oxbow.is_timezone(name text) returns boolean
 language plpgsql stable as $$
 begin
   perform now() at time zone name;
-  return true;
+  return name is null or name !~ '[0-9]'
+    or name ~ '^(<[-+]\d\d:\d\d>[-+]\d\d:\d\d|(Etc/)?GMT[-+]?(\d|1[0-4])|[CEMP]ST[5-8][CEMP]DT)$';
 exception when invalid_parameter_value then
   return false;
 end $$;
