@@ -43,6 +43,22 @@ func TestDocumentIsItsOwnLaterVersion(t *testing.T) {
 	require.Zero(t, one[int](t, tx, `select count(*) from oxbow.memories where user_id = $1`, ann(t)))
 }
 
+func TestOddArgumentsAreRefused(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	id := remember(t, tx, row{"user_id": ann(t)})
+	for sql, says := range map[string]string{
+		"ingest_file($1, 'p', array[['a', 'b'], ['c', 'd']])": "contents must be a list of texts",
+		"ingest_file($1, 'p', array['a'], bytes => -5)":       "bytes must not be negative",
+		"supersede($1, '" + id + "', 'another', actor => 'reflection')": "actor must not be reflection, settle, import or " +
+			"check, which are Oxbow's own",
+	} {
+		err := fails(t, tx, "select oxbow."+sql, ann(t))
+		require.Equal(t, says, err.Message)
+		require.Equal(t, "23514", err.Code)
+	}
+}
+
 // An application changes a trait only by the functions for it.
 func TestAppCannotChangeTraits(t *testing.T) {
 	t.Parallel()

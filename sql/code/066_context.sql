@@ -127,6 +127,8 @@ begin
     perform oxbow.reject('types', _unknown, 'must be fact, episodic, trait or document');
   elsif max_tokens is null or max_tokens not between 1 and 1000000 then
     perform oxbow.reject('max_tokens', max_tokens::text, 'must be between 1 and 1000000');
+  elsif not isfinite(_now) then
+    perform oxbow.reject('now', _now::text, 'must be finite');
   end if;
   select u.timezone, lower(u.language) like 'zh%' into _zone, _chinese
     from oxbow.users u where u.user_id = context_parts.user_id;

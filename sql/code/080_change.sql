@@ -88,7 +88,7 @@ begin
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, old_metadata,
     new_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'SUPERSEDE', old.content, supersede.content, old.metadata,
-    kept, coalesce(supersede.actor, 'app'), supersede.reason);
+    kept, oxbow.person_actor(coalesce(supersede.actor, 'app')), supersede.reason);
   return new_id;
 end $$;
 call oxbow.grant_app('supersede');

@@ -33,6 +33,10 @@ begin
   perform oxbow.check_access(ingest_file.user_id);
   if ingest_file.path is null then
     perform oxbow.reject('path', null, 'must have 1 to 1024 bytes');
+  elsif _bytes < 0 then
+    perform oxbow.reject('bytes', _bytes::text, 'must not be negative');
+  elsif array_ndims(ingest_file.contents) > 1 then
+    perform oxbow.reject('contents', ingest_file.contents::text, 'must be a list of texts');
   elsif _count = 0 or array_position(ingest_file.contents, null) is not null then
     perform oxbow.reject('contents', ingest_file.contents::text, 'must have at least one text, and no nulls');
   elsif cardinality(ingest_file.chunk_metadata) <> _count then
