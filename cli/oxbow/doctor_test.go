@@ -100,6 +100,8 @@ func TestDoctorFinds(t *testing.T) {
 			"rights", "oxbow_app has no policy on sessions", doctor.LevelError},
 		"right gone": {`revoke insert on oxbow.river_job from oxbow_worker`, "rights",
 			"oxbow_worker lacks rights on river_job", doctor.LevelError},
+		"schema of operators": {`grant create on schema public to public`, "rights",
+			"oxbow_app may create objects in the schema of pgvector, public", doctor.LevelError},
 		"a table's vacuum": {`alter table oxbow.river_job set (autovacuum_enabled = false)`, "tables",
 			"autovacuum is off for river_job", doctor.LevelError},
 		"code changed": {`update oxbow.installed_code set checksum = 'x' where name like '%recall%'`, "schema",

@@ -23,7 +23,7 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 	is, err := store.CollectOne[struct {
 		App, Worker                          bool
 		Unsecured, Forced, Ungranted, Beyond []string
-		NoAppPolicy                          []string
+		NoAppPolicy, Writable                []string
 	}](ctx, tx, `
 		with users as (
 		  select c.oid, c.relname::text as name, c.relrowsecurity as secured, c.relforcerowsecurity as forced
@@ -49,7 +49,9 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 		         and pg_has_role(r.oid, g.app, 'MEMBER')
 		               and (r.rolbypassrls or pg_has_role(r.oid, (select relowner from pg_class
 		                 where oid = 'oxbow.memories'::regclass), 'MEMBER')
-		                    or coalesce(pg_has_role(r.oid, g.worker, 'MEMBER'), false)) order by 1) as beyond
+		                    or coalesce(pg_has_role(r.oid, g.worker, 'MEMBER'), false)) order by 1) as beyond,
+		       array(select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+		             where e.extname = 'vector' and has_schema_privilege(g.app, n.oid, 'create')) as writable
 		  from groups g`)
 	const migrate = "Run oxbow migrate up as the owner: it restores what is missing."
 	for _, x := range []struct {
@@ -66,6 +68,9 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 			"Run alter table … no force row level security."},
 		{LevelError, is.NoAppPolicy, "oxbow_app has no policy on ", "Its logins see no rows there.", migrate},
 		{LevelError, is.Ungranted, "oxbow_worker lacks rights on ", "Workers with a login of that role fail.", migrate},
+		{LevelError, is.Writable, "oxbow_app may create objects in the schema of pgvector, ",
+			"An operator created there could run with the rights of the owner, in recall and in the owner's INSERTs.",
+			"Run revoke create on schema … from public, oxbow_app; or move pgvector: alter extension vector set schema …."},
 		{LevelWarning, is.Beyond, "members of oxbow_app can read every user's rows: ",
 			"They are also members of oxbow_worker or of the owner, or bypass row-level security.",
 			"Give applications a login that is only a member of oxbow_app."},
