@@ -37,7 +37,7 @@ end $$;
 --   contexts          work, personal, …: a trait's context, or the key "context" in the metadata
 --   agent             only memories of that agent
 --   metadata_contains only memories whose metadata contains this object
---   valid_as_of       what was true then; null: now
+--   valid_as_of       what was true then; null: the newest versions that have not ended, even if they begin later
 --   believed_as_of    what was believed then; null: now
 --   now               the reference time for recency
 -- It writes nothing. It never returns forgotten memories, nor traits in the stages trend, candidate and
