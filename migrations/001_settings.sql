@@ -53,6 +53,17 @@ create table oxbow.settings (
           '|| !(@ >= 2 && @ <= 1000 && @.floor() == @))'
     or oxbow.reject('sensory', value::text,
          'must be an object with days, 1 to 30, and times, 2 to 1000, both whole numbers')),
+  constraint conversations_setting check (key <> 'conversations'
+    or jsonb_typeof(value) = 'object'
+      and not value @? '$.keyvalue() ? (@.key like_regex "^(quiet_seconds|messages|summary_after|summary_days)$")'
+          '.value ? ((@ >= 0 && @ <= 1000000000 && @.floor() == @) is unknown '
+          '|| !(@ >= 0 && @ <= 1000000000 && @.floor() == @))'
+    or oxbow.reject('conversations', value::text, 'must be an object in which quiet_seconds, messages, summary_after '
+         'and summary_days are whole numbers from 0')),
+  constraint recall_setting check (key <> 'recall'
+    or jsonb_typeof(value) = 'object'
+      and not value @? '$.* ? ((@ >= 0 && @ <= 1000) is unknown || !(@ >= 0 && @ <= 1000))'
+    or oxbow.reject('recall', value::text, 'must be an object in which text, vector and entity are from 0 to 1000')),
   constraint vector_index_setting check (key <> 'vector_index'
     or jsonb_typeof(value) = 'object' and coalesce(value ->> 'policy' in ('auto', 'always', 'never'), false)
       and value - '{policy,from,most}'::text[] = '{}'

@@ -1,6 +1,7 @@
 package sqlcode_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -159,6 +160,25 @@ func TestVectorNeedsItsMemory(t *testing.T) {
 		values ($1, $2, $3, $4::text::halfvec)`
 	require.Equal(t, "23503", fails(t, tx, insert, "bob", "fact", id, axis(0)).Code)
 	require.Equal(t, "23503", fails(t, tx, insert, "ann", "episodic", id, axis(0)).Code)
+}
+
+func TestBadSettingsAreRefused(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	set := `insert into oxbow.settings (key, value) values ('%s', '%s')
+		on conflict (key) do update set value = excluded.value`
+	for key, values := range map[string][]string{
+		"conversations": {`[]`, `{"quiet_seconds": "x"}`, `{"messages": -5}`, `{"messages": 2.5}`,
+			`{"summary_days": 1e10}`},
+		"recall": {`7`, `{"text": "x"}`, `{"vector": "NaN"}`, `{"entity": -1}`},
+	} {
+		for _, value := range values {
+			require.Equal(t, key, fails(t, tx, fmt.Sprintf(set, key, value)).ColumnName, value)
+		}
+	}
+	exec(t, tx, fmt.Sprintf(set, "conversations",
+		`{"quiet_seconds": 0, "messages": 1, "policies": {"fact": "version_keep"}}`))
+	exec(t, tx, fmt.Sprintf(set, "recall", `{"text": 0.5, "vector": 1, "entity": 0}`))
 }
 
 func TestBadUsersAreRefused(t *testing.T) {

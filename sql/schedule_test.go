@@ -28,11 +28,12 @@ func TestSchedules(t *testing.T) {
 	}
 	for _, text := range []string{"", "soon", "0 seconds", "-5 minutes", "0.5 seconds", "* * * *", "* * * * * *",
 		"60 * * * *", "* 24 * * *", "* * 0 * *",
-		"* * * 13 *", "* * * * 7", "*/0 * * * *", "5-1 * * * *", "* * * foo *", "a-b * * * *", "* * * * mon-sun",
+		"* * * 13 *", "* * * * 5-7", "*/0 * * * *", "5-1 * * * *", "* * * foo *", "a-b * * * *", "* * * * mon-sun",
 		"@never", "@Daily", " @daily", "* * * *\n"} {
 		require.False(t, one[bool](t, tx, "select oxbow.is_schedule($1)", text), text)
 	}
 	require.True(t, one[bool](t, tx, "select oxbow.is_schedule(null)"))
+	require.True(t, one[bool](t, tx, "select oxbow.is_schedule('0 0 * * 7,3')")) // the worker reads 0,3
 
 	_, err := tx.Exec(t.Context(), "insert into oxbow.job_schedules (kind, schedule) values ('sweep', '61 * * * *')")
 	var refused *pgconn.PgError

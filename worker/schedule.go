@@ -49,8 +49,23 @@ func parseSchedule(kind *jobs.Kind, row store.Schedule) (Schedule, error) {
 	case row.Every != nil:
 		return Schedule{Every: time.Duration(min(*row.Every, never.Seconds()) * float64(time.Second))}, nil
 	}
-	parsed, err := cron.ParseStandard(row.Schedule)
+	parsed, err := cron.ParseStandard(sundays(row.Schedule))
 	return Schedule{Cron: parsed}, err
+}
+
+// sundays writes Sunday as 0, because the parser does not know it as 7.
+func sundays(schedule string) string {
+	fields := strings.Fields(schedule)
+	if len(fields) == 5 {
+		days := strings.Split(fields[4], ",")
+		for i, day := range days {
+			if day == "7" {
+				days[i] = "0"
+			}
+		}
+		fields[4] = strings.Join(days, ",")
+	}
+	return strings.Join(fields, " ")
 }
 
 // period returns the time between the next two runs of a kind.

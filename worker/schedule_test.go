@@ -19,11 +19,13 @@ func TestScheduleNext(t *testing.T) {
 	require.Equal(t, at.Add(time.Minute), Schedule{Every: time.Minute}.Next(at))
 	for text, want := range map[string]time.Time{
 		"*/5 * * * *": time.Date(2026, 3, 1, 11, 5, 0, 0, time.UTC),
+		"0 0 * * 7,3": time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC),
+		"0 0 * * 7":   time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC),
 		"0 12 * * *":  time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), // UTC, whatever the worker's zone
 	} {
-		parsed, err := cron.ParseStandard(text)
+		schedule, err := parseSchedule(nil, store.Schedule{Schedule: text})
 		require.NoError(t, err)
-		require.Equal(t, want, Schedule{Cron: parsed}.Next(at), text)
+		require.Equal(t, want, schedule.Next(at), text)
 	}
 	february30, err := cron.ParseStandard("0 0 30 2 *")
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ exception when others then
 end $$;
 
 -- is_schedule reports whether a text is a valid schedule: an interval of at least 1 second, a name such as
--- @daily, or a cron expression of minute, hour, day of the month, month and day of the week (0 is Sunday),
+-- @daily, or a cron expression of minute, hour, day of the month, month and day of the week (0 and 7 are Sunday),
 -- each a list of *, numbers, names and ranges, with steps. Null is valid and means the program's own
 -- schedule.
 create or replace function oxbow.is_schedule(schedule text) returns boolean
@@ -41,6 +41,7 @@ begin
   end if;
   for i in 1 .. 5 loop
     foreach _part in array regexp_split_to_array(lower(_fields[i]), ',') loop
+      continue when i = 5 and _part = '7'; -- only alone: the worker reads it as 0
       _match := regexp_match(_part, '^(?:\*|([0-9]{1,2}|[a-z]{3})(?:-([0-9]{1,2}|[a-z]{3}))?)(?:/([1-9][0-9]?))?$');
       if _match is null then
         return false;
