@@ -367,6 +367,13 @@ func TestAdoptTrait(t *testing.T) {
 	state, next := rowState(t, tx, uuid.MustParse(id))
 	require.WithinDuration(t, time.Now().AddDate(0, 0, 30), state.WindowEnd, 2*time.Hour, "it is watched from now on")
 	require.Equal(t, state.WindowEnd, next)
+	exec(t, tx, `select oxbow.set_policy('trait_candidate_max', 0.45), oxbow.set_policy('trait_established_min', 0.75)`)
+	for _, stage := range []string{"candidate", "emerging", "established", "core"} {
+		id := remember(t, tx, row{"user_id": ann(t), "memory_type": "trait", "trait_stage": stage,
+			"trait_confidence_at": time.Now().Add(time.Minute)}) // after the change
+		exec(t, tx, `select oxbow.adopt_trait($1, $2::text::uuid, 'import')`, ann(t), id)
+		require.Equal(t, stage, one[string](t, tx, `select trait_stage from oxbow.memories where id = $1`, id))
+	}
 }
 
 // Reflection adding evidence and an erasure deleting it lock in one order: memories first, then traits,

@@ -241,18 +241,22 @@ create or replace trigger leave_parent after delete on oxbow.memories_trait
 
 -- complete_trait fills in the missing columns of a trait that reflection did not insert, such as an
 -- imported one. Existing values stay, except for the next transition, which follows the policies of this
--- database. A missing confidence becomes one inside the stage's default range, so that the trait starts in its stage.
+-- database. A missing confidence becomes one in the middle of the stage's range, so that the trait starts in its stage.
 create or replace function oxbow.complete_trait() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  r oxbow.trait_rules;
 begin
   new.trait_stage := coalesce(new.trait_stage, 'candidate');
   new.trait_subtype := coalesce(new.trait_subtype, 'behavior');
   new.trait_confidence_at := coalesce(new.trait_confidence_at, new.created_at);
   new.trait_reinforcement_count := coalesce(new.trait_reinforcement_count, 0);
   new.trait_contradiction_count := coalesce(new.trait_contradiction_count, 0);
-  if new.trait_stage not in ('trend', 'dissolved') then
-    new.trait_confidence := coalesce(new.trait_confidence, case new.trait_stage
-      when 'core' then 0.9 when 'established' then 0.7 when 'emerging' then 0.4 else 0.2 end);
+  if new.trait_confidence is null and new.trait_stage not in ('trend', 'dissolved') then
+    r := (oxbow.trait_rules())[1];
+    new.trait_confidence := case new.trait_stage
+      when 'core' then (r.core_above + 1) / 2 when 'established' then (r.established_min + r.core_above) / 2
+      when 'emerging' then (r.candidate_max + r.established_min) / 2 else 0.2 end;
   end if;
   if new.expired_at is null then
     new.trait_next_transition_at := oxbow.trait_next_transition(
