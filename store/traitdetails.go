@@ -47,7 +47,7 @@ type RecordedEvidence struct {
 	EventSeq   int        `json:"event_seq"` // the event in which it counted
 	Direction  string     `json:"direction"` // supporting, contradicting
 	Quality    string     `json:"quality"`   // A to D
-	Factor     float64    `json:"-"`         // the share of the remaining doubt that the quality removes
+	Factor     float64    `json:"-"`         // the share of the doubt that the quality removed then
 	MemoryType MemoryType `json:"memory_type"`
 	MemoryID   uuid.UUID  `json:"memory_id"`
 	// Content is the memory's content, or empty while the memory is forgotten.
@@ -168,9 +168,13 @@ func traitEvidence(ctx context.Context, db DB, userID string, id uuid.UUID) ([]R
 	return Collect[RecordedEvidence](ctx, db, `
 		select e.event_seq, e.direction, e.quality, e.memory_type, e.memory_id,
 		       case when m.forgotten_at is null then m.content end as content, m.forgotten_at, e.observed_at as at,
-		       e.session_key as session, e.context, e.stated, e.cycle_id, p.value as factor
+		       e.session_key as session, e.context, e.stated, e.cycle_id,
+		       coalesce((select c.value from oxbow.policy_changes c
+		                  where c.name = p.name and (v.at is null or c.valid_from <= v.at)
+		                  order by c.valid_from desc limit 1), p."default") as factor
 		  from oxbow.trait_evidence e
-		  join oxbow.policies p on p.name = 'trait_factor_' || lower(e.quality)
+		  join oxbow.policy_definitions p on p.name = 'trait_factor_' || lower(e.quality)
+		  left join oxbow.trait_events v on v.user_id = e.user_id and v.trait_id = e.trait_id and v.seq = e.event_seq
 		  join oxbow.memories m on m.user_id = e.user_id and m.memory_type = e.memory_type and m.id = e.memory_id
 		 where e.user_id = $1::text and e.trait_id = $2::uuid
 		 order by e.event_seq, e.direction desc, e.observed_at, e.memory_id`, userID, id)

@@ -46,6 +46,7 @@ func TestTrait(t *testing.T) {
 	} {
 		require.Regexp(t, `(?m)^`+line+`$`, text)
 	}
+	d.exec(`select oxbow.set_policy('trait_factor_c', 0.9)`) // it had another value then
 	require.Equal(t, text, d.ok("trait", id.String()[:8], "--user", "林", "--now", "2025-04-01T12:00:00Z"),
 		"its beginning will do")
 	require.Contains(t, d.ok("trait", preference.String()), "made from     每天五点起床。 (subtype behavior")

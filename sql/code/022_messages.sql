@@ -162,7 +162,7 @@ begin
              order by distance limit 4 * _limit) n
      cross join lateral (select m.* from oxbow.memories m
                           where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id offset 0) m
-     where 1 - n.distance >= _least and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
+     where n.distance <= 1 - _least and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
        and (m.invalid_at is null or m.invalid_at > now())
      order by n.distance, m.id
      limit _limit) f(id, content, speaker, category, at, similarity)
