@@ -86,7 +86,7 @@ func (s *session) installCode(ctx context.Context) error {
 	}
 	changed, gone := st.changedCode(files)
 	if len(changed) == 0 && len(gone) == 0 {
-		return nil
+		return s.step(ctx, "restore missing rights", restoreRights)
 	}
 	err = s.step(ctx, "install functions, triggers and views", func(ctx context.Context, tx pgx.Tx) error {
 		for _, f := range files {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/migrations"
 )
 
@@ -74,6 +75,22 @@ func TestWithoutRightToRoles(t *testing.T) {
 	require.Empty(t, list(t, admin, `select member::regrole::text from pg_auth_members
 		where member = any($1::regrole[])`,
 		b.src.Roles))
+}
+
+// Up restores what somebody removed, as the doctor says.
+func TestRemovedRightsAreRestored(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Database(t)
+	conn := connect(t, dsn)
+	const missing = `select 3 - count(*) - has_table_privilege('oxbow_worker', 'oxbow.memory_terms', 'select')::int
+		from pg_policy p where p.polname in ('worker', 'app_select')
+		and p.polrelid in ('oxbow.messages'::regclass, 'oxbow.users'::regclass)`
+	complete := value[int](t, conn, missing)
+	exec(t, conn, `drop policy worker on oxbow.messages; drop policy app_select on oxbow.users;
+		revoke select on oxbow.memory_terms from oxbow_worker`)
+	require.Equal(t, complete+3, value[int](t, conn, missing))
+	require.NoError(t, migrations.Up(t.Context(), dsn, migrations.Options{}))
+	require.Equal(t, complete, value[int](t, conn, missing))
 }
 
 // A restore into a cluster without the roles loses their rights and gives PUBLIC its default rights

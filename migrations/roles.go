@@ -69,6 +69,18 @@ func grantVersions(ctx context.Context, tx pgx.Tx, roles []string) error {
 	return nil
 }
 
+// restoreRights restores policies and rights on tables that somebody removed. Functions keep theirs.
+func restoreRights(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `
+		do $$
+		begin
+		  if to_regprocedure('oxbow.secure_tables()') is not null then
+		    call oxbow.secure_tables();
+		  end if;
+		end $$`)
+	return err
+}
+
 // revokePublic revokes from PUBLIC what PostgreSQL grants it by default: EXECUTE on functions and
 // USAGE on types. Rights are an allow-list, kept in sql/code.
 func revokePublic(ctx context.Context, tx pgx.Tx) error {
