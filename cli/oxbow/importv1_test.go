@@ -114,6 +114,7 @@ func TestImportV1(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	v1Sample(d)
+	d.exec(`select oxbow.set_policy('trait_window_days', 40)`)
 	report := decoded[importv1.Report](t, d.ok("import-v1", "--json"))
 	require.Equal(t, importv1.Type{Rows: 10, New: 10}, report.Sum())
 	require.Equal(t, "done", report.Stage)
@@ -137,7 +138,7 @@ func TestImportV1(t *testing.T) {
 		time.UTC).UnixMicro())+`)`, of(4, "memory_type, valid_at, seq"))
 	require.Equal(t, `(document,"{""file_name"": ""book.md"", ""chunk_index"": 0}")`, of(5, "memory_type, metadata"))
 	require.Equal(t, `(trait,trend,behavior,t)`,
-		of(6, "memory_type, trait_stage, trait_subtype, trait_window_end > now() + interval '29 days'"))
+		of(6, "memory_type, trait_stage, trait_subtype, trait_window_end > now() + interval '39 days'"))
 	require.Equal(t, `(emerging,behavior,0.5,personal,2,1,"2024-03-01 00:00:00+00","2024-03-09 `+
 		`00:00:00+00",reflection,`+v1id(8)+`,"{""note"": ""kept""}")`,
 		of(7, "trait_stage, trait_subtype, trait_confidence, trait_context, trait_reinforcement_count, "+

@@ -206,7 +206,7 @@ func valuesOf(scale float64) (columns, values, added []string) {
 	trait("trait_window_start", `case when `+trend+` then coalesce(`+moment("trait_window_start",
 		"valid_window,start")+`, created) end`)
 	trait("trait_window_end", `case when `+trend+` then coalesce(`+moment("trait_window_end",
-		"valid_window,end")+`, now() + interval '30 days') end`)
+		"valid_window,end")+`, now() + oxbow.policy('trait_window_days') * interval '1 day') end`)
 	trait("trait_derived_from", `coalesce(trait_derived_from, `+textOf("derived_from")+`)`)
 	const traitKeys = `'trait_subtype', 'trait_stage', 'confidence', 'context', 'contexts', 'reinforcement_count',
 	  'contradiction_count',

@@ -92,6 +92,8 @@ type Batch struct {
 	Traits  []Trait
 	Clues   []Clue
 	Visible int // number of the user's traits in the stages emerging, established and core
+
+	Policies *lifecycle.Policies // in force at Now
 }
 
 // Proposals are the conclusions of a reasoner. Each list is applied in order.

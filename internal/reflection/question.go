@@ -37,7 +37,8 @@ func (s *Snapshot) Watched(t traits.Trait) bool {
 // Question returns what the reasoner is shown.
 func (s *Snapshot) Question() reasoner.Batch {
 	b := reasoner.Batch{Now: s.Now.In(s.Person.Zone), ZoneKnown: s.Person.ZoneKnown, Language: s.Person.Language,
-		Memories: s.Memories, Found: s.Found, Visible: s.Held.Visible}
+		Memories: s.Memories, Found: s.Found, Visible: s.Held.Visible,
+		Policies: s.Policies}
 	for _, t := range s.Traits {
 		b.Traits = append(b.Traits, s.shown(t))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 // written is a batch such as people write: notes, messages, notices, in both languages.
@@ -38,7 +39,7 @@ func written(n int) []reasoner.Memory {
 func BenchmarkBatch(b *testing.B) {
 	r := New()
 	memories := written(200)
-	batch := reasoner.Batch{Now: memories[199].Time, Memories: memories}
+	batch := reasoner.Batch{Policies: traittest.Policies.Policies, Now: memories[199].Time, Memories: memories}
 	for _, key := range keysOf(memories) {
 		clue := reasoner.Clue{Key: key}
 		for i := range 24 {

@@ -57,11 +57,11 @@ func clusters(traits held, room *room) (all []reasoner.Cluster) {
 		head, id, _ := strings.Cut(t.Key, ":")
 		id, name, _ := strings.Cut(id, "@")
 		switch {
-		case t.Subtype == lifecycle.Behavior && t.Confidence >= 0.5:
+		case t.Subtype == lifecycle.Behavior && t.Confidence >= room.policies.PromotePreference:
 			if g := groupOf(t, head, id, traits); g != "" {
 				groups.add(g, name, t.ID)
 			}
-		case t.Subtype == lifecycle.Preference && t.Confidence >= 0.6 && head == "group":
+		case t.Subtype == lifecycle.Preference && t.Confidence >= room.policies.PromoteCore && head == "group":
 			dimensions.add(words().groups[id].group, name, t.ID)
 		}
 	}

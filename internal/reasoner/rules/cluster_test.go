@@ -18,8 +18,9 @@ func TestClusters(t *testing.T) {
 		return reasoner.Trait{ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)), Key: key, Content: content,
 			Subtype: subtype, Stage: traittest.Policies.StageOf(c), Confidence: c}
 	}
+	policies := *traittest.Policies.Policies
 	reflect := func(traits ...reasoner.Trait) []reasoner.Cluster {
-		p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Traits: traits})
+		p, err := New().Reflect(context.Background(), reasoner.Batch{Policies: &policies, Now: later, Traits: traits})
 		require.NoError(t, err)
 		return p.Clusters
 	}
@@ -28,7 +29,11 @@ func TestClusters(t *testing.T) {
 	all := reflect(run, swim, trait("do:chess", "经常下棋", lifecycle.Behavior, 0.9))
 	require.Equal(t, []reasoner.Cluster{{Key: "group:sport", Subtype: lifecycle.Preference, Content: "喜欢运动",
 		Members: []uuid.UUID{run.ID, swim.ID}}}, all)
-	require.Empty(t, reflect(run, trait("do:swimming", "经常游泳", lifecycle.Behavior, 0.49)), "not sure enough")
+	unsure := trait("do:swimming", "经常游泳", lifecycle.Behavior, 0.49)
+	require.Empty(t, reflect(run, unsure), "not sure enough")
+	policies.PromotePreference = 0.49
+	require.Len(t, reflect(run, unsure), 1)
+	policies = *traittest.Policies.Policies
 	require.Empty(t, reflect(run, swim, trait("group:sport", "喜欢运动", lifecycle.Preference, 0.5)), "there is one")
 
 	english := reflect(trait("food:ramen", "Likes ramen", lifecycle.Behavior, 0.6),

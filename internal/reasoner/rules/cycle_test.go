@@ -51,7 +51,7 @@ func (l *life) reflect(memories []reasoner.Memory) {
 }
 
 func (l *life) batch(memories []reasoner.Memory) {
-	b := reasoner.Batch{Now: l.now, ZoneKnown: l.zone, Memories: memories}
+	b := reasoner.Batch{Policies: traittest.Policies.Policies, Now: l.now, ZoneKnown: l.zone, Memories: memories}
 	var keys []string
 	keys, b.Found = l.r.Keys(memories)
 	for _, k := range keys {

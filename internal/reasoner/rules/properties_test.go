@@ -15,12 +15,13 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 func TestSameInputSameAnswer(t *testing.T) {
 	t.Parallel()
 	memories := written(200)
-	batch := reasoner.Batch{Now: later, Memories: memories}
+	batch := reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: memories}
 	first, err := New().Reflect(context.Background(), batch)
 	require.NoError(t, err)
 	keys := keysOf(memories)
@@ -44,7 +45,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	for i := range memories {
 		memories[i].Time = memories[i-i%8].Time
 	}
-	batch := reasoner.Batch{Now: later, Memories: memories}
+	batch := reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: memories}
 	for _, k := range keysOf(memories) {
 		batch.Clues = append(batch.Clues, reasoner.Clue{Key: k,
 			Seen: []reasoner.Sighting{{Memory: uuid.New(), Time: later.AddDate(-1, 0, 0), Session: "s"}}})
@@ -115,7 +116,7 @@ func TestThereIsAnEnd(t *testing.T) {
 		require.Greater(t, len(l.visible()), 10)
 	}
 
-	full := reasoner.Batch{Now: later, Memories: days("去钓鱼", "又去钓鱼", "钓鱼回来"), Visible: 39}
+	full := reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: days("去钓鱼", "又去钓鱼", "钓鱼回来"), Visible: 39}
 	p, err := r.Reflect(context.Background(), full)
 	require.NoError(t, err)
 	require.True(t, p.Patterns[0].Tentative, "what is not shown counts too")
@@ -124,7 +125,7 @@ func TestThereIsAnEnd(t *testing.T) {
 // What was not asked for costs nothing and changes nothing.
 func TestOtherCluesDoNotMatter(t *testing.T) {
 	t.Parallel()
-	batch := reasoner.Batch{Now: later, Memories: written(50)}
+	batch := reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: written(50)}
 	plain, err := New().Reflect(context.Background(), batch)
 	require.NoError(t, err)
 	for i := range 5000 {
@@ -139,7 +140,7 @@ func TestCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := New().Reflect(ctx, reasoner.Batch{Memories: days("跑步")})
+	_, err := New().Reflect(ctx, reasoner.Batch{Policies: traittest.Policies.Policies, Memories: days("跑步")})
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = New().Review(ctx, reasoner.Case{})
 	require.ErrorIs(t, err, context.Canceled)
@@ -161,7 +162,7 @@ func FuzzReflect(f *testing.F) {
 			memories[i].Speaker = speaker
 		}
 		keys := keysOf(memories)
-		batch := reasoner.Batch{Now: later, Memories: memories,
+		batch := reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: memories,
 			Traits: []reasoner.Trait{{ID: uuid.New(), Content: content, Subtype: lifecycle.Behavior,
 				Stage: lifecycle.Emerging}}}
 		p, err := r.Reflect(context.Background(), batch)

@@ -29,11 +29,12 @@ type room struct {
 	ofKind     [kinds]int
 	ofEveryday [kinds]int
 	daily      float64 // memories a day: who writes much repeats much
+	policies   *lifecycle.Policies
 	growth     float64 // how much more the last trait of a kind needs than the first: 1 is twice as much
 }
 
 func newRoom(b reasoner.Batch) *room {
-	room := &room{visible: b.Visible}
+	room := &room{visible: b.Visible, policies: b.Policies}
 	count := 0
 	for i := range b.Traits {
 		t := &b.Traits[i]

@@ -343,8 +343,8 @@ func choose(fresh []*candidate, room *room, traits held) []reasoner.Pattern {
 	})
 	strong := map[*candidate]bool{}
 	for _, c := range ranked {
-		if c.memories < 3 || c.sessions < 2 || float64(c.days) < room.need(c) || 2*c.days < c.of ||
-			covered(c, fresh, traits) {
+		if float64(c.memories) < room.policies.MinMemories || float64(c.sessions) < room.policies.MinSessions ||
+			float64(c.days) < room.need(c) || 2*c.days < c.of || covered(c, fresh, traits) {
 			continue
 		}
 		strong[c] = room.take(c.kind, c.finding.rank)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 var later = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -236,7 +237,7 @@ func TestDenied(t *testing.T) {
 	} {
 		memories := days(c.text)
 		id := uuid.New()
-		p, err := New().Reflect(context.Background(), reasoner.Batch{
+		p, err := New().Reflect(context.Background(), reasoner.Batch{Policies: traittest.Policies.Policies,
 			Now: later, Memories: memories,
 			Traits: []reasoner.Trait{{ID: id, Key: c.trait, Content: "x", Subtype: lifecycle.Behavior,
 				Stage: lifecycle.Emerging, Confidence: 0.5}},
@@ -256,7 +257,7 @@ func TestDenied(t *testing.T) {
 		require.NotEmpty(t, p.Contradictions[0].Reason)
 	}
 	for _, text := range []string{"再忙也没有放弃跑步", "从不间断跑步", "I can't stop running", "I'll never give up running"} {
-		p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Memories: days(text),
+		p, err := New().Reflect(context.Background(), reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: days(text),
 			Traits: []reasoner.Trait{
 				{ID: uuid.New(), Key: "do:running", Content: "x", Subtype: lifecycle.Behavior, Stage: lifecycle.Emerging,
 					Confidence: 0.5}}})
@@ -275,7 +276,7 @@ func TestDeniedInTheSameBatch(t *testing.T) {
 			"I no longer go climbing"},
 	} {
 		memories := days(texts...)
-		p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Memories: memories})
+		p, err := New().Reflect(context.Background(), reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: memories})
 		require.NoError(t, err)
 		require.True(t, slices.ContainsFunc(p.Patterns, func(n reasoner.Pattern) bool {
 			return n.Key == key && !n.Tentative && len(n.Evidence) == 3
@@ -290,7 +291,7 @@ func TestDeniedInTheSameBatch(t *testing.T) {
 func TestTraitsOfOthersAreReinforced(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()
-	p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Memories: days("周末去爬山"),
+	p, err := New().Reflect(context.Background(), reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: days("周末去爬山"),
 		Traits: []reasoner.Trait{
 			{ID: id, Content: "每逢周末爱去爬山", Subtype: lifecycle.Behavior, Stage: lifecycle.Established, Confidence: 0.7}}})
 	require.NoError(t, err)
@@ -312,7 +313,7 @@ func TestWordedByTheUser(t *testing.T) {
 		for i, m := range memories {
 			trait := reasoner.Trait{ID: uuid.New(), Key: "do:painting", Content: content, Subtype: lifecycle.Behavior,
 				Stage: lifecycle.Core, Confidence: 0.9, Edited: true}
-			p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Memories: []reasoner.Memory{m},
+			p, err := New().Reflect(context.Background(), reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: []reasoner.Memory{m},
 				Traits: []reasoner.Trait{trait}})
 			require.NoError(t, err)
 			require.Empty(t, p.Patterns, content)
@@ -335,7 +336,7 @@ func TestStatedOutright(t *testing.T) {
 		"我特别喜欢吃火锅": true, "晚上吃了火锅": false, "I love hiking": true, "We were hiking all day": false, "我比较内向": true,
 		"I am a night owl": true,
 	} {
-		p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Memories: days(text)})
+		p, err := New().Reflect(context.Background(), reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: days(text)})
 		require.NoError(t, err)
 		require.NotEmpty(t, p.Patterns, text)
 		require.Equal(t, stated, p.Patterns[0].Evidence[0].Stated, text)
@@ -463,13 +464,13 @@ func TestContext(t *testing.T) {
 		"一个人去钓鱼":              "personal",
 		"Played golf at home": "personal", "去钓鱼了": "general", "Played golf": "general",
 	} {
-		p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Memories: days(text)})
+		p, err := New().Reflect(context.Background(), reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: days(text)})
 		require.NoError(t, err)
 		require.Equal(t, want, p.Patterns[0].Context, text)
 	}
 	given := days("打羽毛球")
 	given[0].Context = "work"
-	p, err := New().Reflect(context.Background(), reasoner.Batch{Now: later, Memories: given})
+	p, err := New().Reflect(context.Background(), reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: given})
 	require.NoError(t, err)
 	require.Equal(t, "work", p.Patterns[0].Evidence[0].Context, "what is known is not inferred")
 }
