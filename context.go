@@ -2,7 +2,6 @@ package oxbow
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -105,8 +104,7 @@ func (c *Client) Context(ctx context.Context, q ContextQuery) (_ PromptContext, 
 func (q ContextQuery) params() (store.ContextParams, error) {
 	var none store.ContextParams
 	if q.MaxTokens < 0 || q.MaxTokens > 1_000_000 {
-		return none, &InvalidError{Index: -1, Field: "max_tokens", Value: strconv.Itoa(q.MaxTokens),
-			Rule: "must be between 1 and 1000000"}
+		return none, store.Invalid("max_tokens", q.MaxTokens, "must be between 1 and 1000000")
 	}
 	like := Query{UserID: q.UserID, Text: q.Text, Types: q.Types, Contexts: q.Contexts, AgentID: q.AgentID, Now: q.Now,
 		Embedding: q.Embedding}

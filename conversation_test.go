@@ -55,7 +55,7 @@ func TestInvalidMessage(t *testing.T) {
 		`content must be valid UTF-8`:                           func(m *oxbow.NewMessage) { m.Content = "x\xff" },
 		`speaker must be valid UTF-8`:                           func(m *oxbow.NewMessage) { m.Speaker = "x\xff" },
 		`created_at must be in the years 1 to 9999`:             func(m *oxbow.NewMessage) { m.At = m.At.AddDate(3e4, 0, 0) },
-		`sensitivity must be 0, 1, 2 or 3, got "9"`:             func(m *oxbow.NewMessage) { m.Sensitivity = 9 },
+		`sensitivity must be 0, 1, 2 or 3, got 9`:               func(m *oxbow.NewMessage) { m.Sensitivity = 9 },
 		`metadata must not contain a NUL character`: func(m *oxbow.NewMessage) {
 			m.Metadata = map[string]any{"a": "\x00"}
 		},

@@ -35,7 +35,7 @@ func (c *Client) Entities(ctx context.Context, userID string) ([]Entity, error) 
 // includes all its edges, even ended ones, and the latest 100 memories that mention it. The result may be empty.
 func (c *Client) EntitiesNamed(ctx context.Context, userID, name string) ([]NamedEntity, error) {
 	if strings.TrimSpace(name) == "" {
-		return nil, &InvalidError{Index: -1, Field: "name", Rule: "must not be blank"}
+		return nil, store.Invalid("name", name, "must not be blank")
 	}
 	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]NamedEntity, error) {
 		return store.EntitiesNamed(ctx, tx, userID, name, maxNamings)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -130,9 +129,8 @@ func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own b
 	case recorded.Model == "" || vector == nil:
 		return nil
 	case own && len(vector) != recorded.Dimension:
-		return &InvalidError{Index: -1, Field: "embedding", Value: fmt.Sprintf("%d dimensions", len(vector)),
-			Rule: fmt.Sprintf("must have the %d dimensions of the database's model %q", recorded.Dimension,
-				recorded.Model)}
+		return store.Invalid("embedding", fmt.Sprintf("%d dimensions", len(vector)),
+			fmt.Sprintf("must have the %d dimensions of the database's model %q", recorded.Dimension, recorded.Model))
 	case !own && recorded != mine:
 		return fmt.Errorf("%w: give the client the embedder of the database (oxbow.WithEmbedder), or change the "+
 			"database's with oxbow reembed",
@@ -167,26 +165,22 @@ func (q Query) params() (store.RecallParams, error) {
 	if err := store.ValidateUserID(q.UserID); err != nil {
 		return none, err
 	}
-	invalid := func(field, value, rule string) error {
-		return &InvalidError{Index: -1, Field: field, Value: strconv.Quote(value), Rule: rule}
-	}
 	switch {
 	case strings.TrimSpace(q.Text) == "" && (q.Embedding == nil || q.WordsOnly):
-		return none, invalid("text", q.Text, "must not be blank without an embedding")
+		return none, store.Invalid("text", q.Text, "must not be blank without an embedding")
 	case !utf8.ValidString(q.Text) || strings.ContainsRune(q.Text, 0):
-		return none, invalid("text", q.Text, "must be valid UTF-8 without NUL")
+		return none, store.Invalid("text", q.Text, "must be valid UTF-8 without NUL")
 	case q.Limit < 0 || q.Limit > 1000:
-		return none, &InvalidError{Index: -1, Field: "limit", Value: strconv.Itoa(q.Limit),
-			Rule: "must be between 1 and 1000"}
+		return none, store.Invalid("limit", q.Limit, "must be between 1 and 1000")
 	}
 	for _, t := range q.Types {
 		if !slices.Contains(store.MemoryTypes(), t) {
-			return none, invalid("types", string(t), "must be fact, episodic, trait or document")
+			return none, store.Invalid("types", t, "must be fact, episodic, trait or document")
 		}
 	}
 	for i, x := range q.Embedding {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return none, invalid("embedding", fmt.Sprintf("%v at %d", x, i), "must contain only finite numbers")
+			return none, store.Invalid("embedding", fmt.Sprintf("%v at %d", x, i), "must contain only finite numbers")
 		}
 	}
 	metadata, err := store.ValidateMetadata(q.Metadata)

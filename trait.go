@@ -3,7 +3,6 @@ package oxbow
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -74,15 +73,14 @@ func (c *Client) Traits(ctx context.Context, userID string, options TraitsOption
 
 func (o *TraitsOptions) validate() error {
 	if len(o.Stages) > 0 && o.IncludeHidden {
-		return &InvalidError{Index: -1, Field: "stages", Rule: "must not be given together with IncludeHidden"}
+		return store.Invalid("stages", nil, "must not be given together with IncludeHidden")
 	}
 	if !o.Now.IsZero() && !o.AsOf.IsZero() {
-		return &InvalidError{Index: -1, Field: "now", Rule: "must not be given together with AsOf"}
+		return store.Invalid("now", nil, "must not be given together with AsOf")
 	}
 	for _, s := range o.Stages {
 		if !slices.Contains([]string{"trend", "candidate", "emerging", "established", "core", "dissolved"}, s) {
-			return &InvalidError{Index: -1, Field: "stages", Value: strconv.Quote(s),
-				Rule: "must be trend, candidate, emerging, established, core or dissolved"}
+			return store.Invalid("stages", s, "must be trend, candidate, emerging, established, core or dissolved")
 		}
 	}
 	return nil

@@ -7,9 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -72,11 +70,10 @@ func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, e
 		capacity = defaultWorking
 	}
 	if capacity < minWorking || capacity > maxWorking {
-		return nil, &InvalidError{Index: -1, Field: "capacity", Value: strconv.Itoa(capacity),
-			Rule: "must be between 5 and 9"}
+		return nil, store.Invalid("capacity", capacity, "must be between 5 and 9")
 	}
 	if sessionID == "" {
-		return nil, &InvalidError{Index: -1, Field: "session_id", Value: `""`, Rule: "must have 1 to 1024 bytes"}
+		return nil, store.Invalid("session_id", sessionID, "must have 1 to 1024 bytes")
 	}
 	w := &WorkingMemory{userID: userID, sessionID: sessionID, capacity: capacity}
 	if _, err := store.NewBatch([]NewMemory{w.memory(WorkingItem{Content: "any"}, "")}, nil); err != nil {
@@ -93,8 +90,7 @@ func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
 		item.Type = TypeFact
 	}
 	if item.Type != TypeFact && item.Type != TypeEpisodic {
-		return nil, &InvalidError{Index: -1, Field: "memory_type", Value: strconv.Quote(string(item.Type)),
-			Rule: "must be fact or episodic"}
+		return nil, store.Invalid("memory_type", item.Type, "must be fact or episodic")
 	}
 	name := w.name(item)
 	if _, err := store.NewBatch([]NewMemory{w.memory(item, name)}, nil); err != nil {
@@ -193,12 +189,10 @@ type CommitOptions struct {
 
 func (o CommitOptions) withDefaults() (CommitOptions, error) {
 	if o.MinRehearsals < 0 {
-		return o, &InvalidError{Index: -1, Field: "min_rehearsals", Value: strconv.Itoa(o.MinRehearsals),
-			Rule: "must not be negative"}
+		return o, store.Invalid("min_rehearsals", o.MinRehearsals, "must not be negative")
 	}
 	if !(o.MinImportance >= 0 && o.MinImportance <= 1) { // also rejects NaN
-		return o, &InvalidError{Index: -1, Field: "min_importance", Value: fmt.Sprint(o.MinImportance),
-			Rule: "must be between 0 and 1"}
+		return o, store.Invalid("min_importance", o.MinImportance, "must be between 0 and 1")
 	}
 	o.MinRehearsals = cmp.Or(o.MinRehearsals, 2)
 	o.MinImportance = cmp.Or(o.MinImportance, 0.6)

@@ -169,7 +169,7 @@ func (f *NewFile) validate() (store.File, document.Splitting, error) {
 		return file, document.Splitting{}, err
 	}
 	if f.Content == nil {
-		return file, document.Splitting{}, &oxbow.InvalidError{Index: -1, Field: "content", Rule: "must be given"}
+		return file, document.Splitting{}, store.Invalid("content", nil, "must be given")
 	}
 	metadata, err := store.ValidateMetadata(f.Metadata)
 	if err != nil {
@@ -187,10 +187,10 @@ func (f *NewFile) validate() (store.File, document.Splitting, error) {
 		s.Overlap = *f.Overlap
 	}
 	if rule := s.SizeRule(); rule != "" {
-		return file, s, &oxbow.InvalidError{Index: -1, Field: "chunk size", Value: fmt.Sprint(s.Size), Rule: rule}
+		return file, s, store.Invalid("chunk_size", s.Size, rule)
 	}
 	if rule := s.OverlapRule(); rule != "" {
-		return file, s, &oxbow.InvalidError{Index: -1, Field: "overlap", Value: fmt.Sprint(s.Overlap), Rule: rule}
+		return file, s, store.Invalid("overlap", s.Overlap, rule)
 	}
 	file.Settings, err = json.Marshal(map[string]int{"chunk_size": s.Size, "overlap": s.Overlap,
 		"reader": document.Version})

@@ -205,7 +205,7 @@ func TestIngestOfUnreadableFiles(t *testing.T) {
 		"path must not contain a NUL":              {Path: "a\x00", Content: strings.NewReader("x")},
 		"content must be given":                    {Path: "a"},
 		"metadata must be a JSON object":           {Path: "a", Metadata: []int{1}, Content: strings.NewReader("x")},
-		"chunk size must be between 100 and 20000": {Path: "a", ChunkSize: 99, Content: strings.NewReader("x")},
+		"chunk_size must be between 100 and 20000": {Path: "a", ChunkSize: 99, Content: strings.NewReader("x")},
 		"overlap must be between 0 and half of":    {Path: "a", Overlap: new(501), Content: strings.NewReader("x")},
 	} {
 		f.UserID = "ann"

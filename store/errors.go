@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -177,7 +178,11 @@ func explainConnection(err error) error {
 func rejectedValue(detail string) string {
 	for _, prefix := range []string{"The value is ", "The value "} {
 		if rest, ok := strings.CutPrefix(detail, prefix); ok {
-			return strings.TrimSuffix(rest, ".")
+			rest = strings.TrimSuffix(rest, ".")
+			if text, ok := strings.CutPrefix(rest, "'"); ok && strings.HasSuffix(text, "'") {
+				return strconv.Quote(strings.ReplaceAll(text[:len(text)-1], "''", "'"))
+			}
+			return rest
 		}
 	}
 	return detail

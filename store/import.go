@@ -351,7 +351,7 @@ func validateTrait(f *fields, stage string) error {
 		return Invalid("trait_subtype", subtype, "must be behavior, preference or core")
 	}
 	if c := f.number("trait_confidence"); c != nil && !(*c >= 0 && *c <= 1) {
-		return Invalid("trait_confidence", fmt.Sprint(*c), "must be between 0 and 1")
+		return Invalid("trait_confidence", *c, "must be between 0 and 1")
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (b *Batch) encode(i int) ([]byte, error) {
 		return nil, err
 	}
 	if m.Type == Trait {
-		return nil, Invalid("memory_type", string(m.Type),
+		return nil, Invalid("memory_type", m.Type,
 			"must be fact, episodic or document: only reflection creates traits")
 	}
 	if m.Type == "" {

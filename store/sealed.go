@@ -39,8 +39,8 @@ func messagePlace(userID string, id uuid.UUID) string { return sealedPlace(userI
 // format of bytea, and the id of the key.
 func seal(sealer Sealer, text, place string) (content, sealed, key string, err error) {
 	if sealer == nil {
-		return "", "", "", &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
-			Rule: "must be below 3 without keys to seal the text with (WithSealer; OXBOW_KEYSET, from oxbow keys new)"}
+		return "", "", "", Invalid("sensitivity", Secret,
+			"must be below 3 without keys to seal the text with (WithSealer; OXBOW_KEYSET, from oxbow keys new)")
 	}
 	bytes, err := sealer.Seal(text, place)
 	if err != nil {

@@ -57,7 +57,7 @@ func SensoryCandidates(ctx context.Context, db DB, userID string, limit int) ([]
 
 func validateSensoryLimit(limit int) error {
 	if limit < 1 || limit > maxSensory {
-		return Invalid("limit", fmt.Sprint(limit), fmt.Sprintf("must be between 1 and %d", maxSensory))
+		return Invalid("limit", limit, fmt.Sprintf("must be between 1 and %d", maxSensory))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -36,7 +35,7 @@ func EditTrait(ctx context.Context, db DB, userID string, id uuid.UUID, e TraitE
 
 func (e *TraitEdit) validate() error {
 	if e.Content == "" && e.Context == "" && e.Confidence == nil {
-		return &InvalidError{Index: -1, Field: "content", Rule: "or context or confidence must be given"}
+		return Invalid("content", nil, "or context or confidence must be given")
 	}
 	if e.Content != "" {
 		m := NewMemory{UserID: "checked apart", Content: e.Content}
@@ -49,8 +48,7 @@ func (e *TraitEdit) validate() error {
 		return Invalid("context", e.Context, "must be work, personal, social, learning or general")
 	}
 	if c := e.Confidence; c != nil && !(*c > 0 && *c < 1) { // also rejects NaN
-		return &InvalidError{Index: -1, Field: "confidence", Value: strconv.FormatFloat(*c, 'g', -1, 64),
-			Rule: "must be above 0 and below 1"}
+		return Invalid("confidence", *c, "must be above 0 and below 1")
 	}
 	return reasonAndActor(e.Reason, e.Actor)
 }

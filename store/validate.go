@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,9 +28,17 @@ var (
 	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
 )
 
-// Invalid returns an InvalidError with the value quoted and shortened.
-func Invalid(field, value, rule string) *InvalidError {
-	return &InvalidError{Index: -1, Field: field, Value: shorten(strconv.Quote(value), len(value)), Rule: rule}
+// Invalid returns an InvalidError with the value, quoted if it is text, and shortened. A nil value is left out.
+func Invalid(field string, value any, rule string) *InvalidError {
+	bad := &InvalidError{Index: -1, Field: field, Rule: rule}
+	switch v := reflect.ValueOf(value); {
+	case value == nil:
+	case v.Kind() == reflect.String:
+		bad.Value = shorten(strconv.Quote(v.String()), v.Len())
+	default:
+		bad.Value = fmt.Sprint(value)
+	}
+	return bad
 }
 
 // shorten cuts shown to at most 70 bytes if it has more than 80. size is the length of the value
@@ -93,11 +102,10 @@ func (m *NewMemory) check() (json.RawMessage, error) {
 		return nil, err
 	}
 	if m.Type != "" && !slices.Contains(MemoryTypes(), m.Type) {
-		return nil, Invalid("memory_type", string(m.Type), "must be fact, episodic, trait or document")
+		return nil, Invalid("memory_type", m.Type, "must be fact, episodic, trait or document")
 	}
 	if i := m.Importance; i != nil && !(*i >= 0 && *i <= 1) { // also rejects NaN
-		return nil, &InvalidError{Index: -1, Field: "importance", Value: strconv.FormatFloat(*i, 'g', -1, 64),
-			Rule: "must be between 0 and 1"}
+		return nil, Invalid("importance", *i, "must be between 0 and 1")
 	}
 	if err := checkSensitivity("memory", m.Sensitivity, m.Speaker != "" || m.Metadata != nil); err != nil {
 		return nil, err
@@ -155,11 +163,11 @@ func checkTexts(userID, content string, others ...field) error {
 // checkSensitivity checks the level of a memory or a message. open is true if it has values that are not sealed.
 func checkSensitivity(kind string, level int, open bool) error {
 	if level < 0 || level > Secret {
-		return Invalid("sensitivity", strconv.Itoa(level), "must be 0, 1, 2 or 3")
+		return Invalid("sensitivity", level, "must be 0, 1, 2 or 3")
 	}
 	if level == Secret && open {
-		return &InvalidError{Index: -1, Field: "sensitivity", Value: "3",
-			Rule: "must be below 3 for a " + kind + " with speaker or metadata, which are not sealed"}
+		return Invalid("sensitivity", level,
+			"must be below 3 for a "+kind+" with speaker or metadata, which are not sealed")
 	}
 	return nil
 }

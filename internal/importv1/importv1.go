@@ -81,7 +81,7 @@ func Run(ctx context.Context, conn *pgx.Conn, o Options) (Report, error) {
 		v.batch = defaultBatch
 	}
 	if s := o.ImportanceScale; s != 0 && s != 1 && s != 10 {
-		return v.report, store.Invalid("importance scale", fmt.Sprint(s), "must be 1 or 10")
+		return v.report, store.Invalid("importance_scale", s, "must be 1 or 10")
 	}
 	for from, to := range o.Types {
 		if from == "" || from != strings.ToLower(strings.TrimSpace(from)) || !slices.Contains(store.MemoryTypes(), to) {
