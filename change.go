@@ -3,7 +3,6 @@ package oxbow
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -60,27 +59,15 @@ func (c *Client) Promote(ctx context.Context, userID string, id uuid.UUID, reaso
 
 // History returns the history of a memory and of all its versions, in order. ErrNotFound if the user has
 // no such memory.
-func (c *Client) History(ctx context.Context, userID string, id uuid.UUID) (changes []Change, err error) {
-	changes, err = inUser(ctx, c, userID, func(tx pgx.Tx) ([]Change, error) {
-		return store.History(ctx, tx, userID, id)
-	})
-	if err == nil && len(changes) == 0 {
-		err = fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
-	}
-	return changes, err
+func (c *Client) History(ctx context.Context, userID string, id uuid.UUID) ([]Change, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]Change, error) { return store.History(ctx, tx, userID, id) })
 }
 
 // Versions returns all versions of a memory, including itself, in the order in which they became true:
 // those that it superseded or contradicts, and those that superseded or contradict it. The text of a version
 // of sensitivity 3 is "[sealed]"; Get opens it. ErrNotFound if the user has no such memory.
-func (c *Client) Versions(ctx context.Context, userID string, id uuid.UUID) (versions []Memory, err error) {
-	versions, err = inUser(ctx, c, userID, func(tx pgx.Tx) ([]Memory, error) {
-		return store.Versions(ctx, tx, userID, id)
-	})
-	if err == nil && len(versions) == 0 {
-		err = fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
-	}
-	return versions, err
+func (c *Client) Versions(ctx context.Context, userID string, id uuid.UUID) ([]Memory, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]Memory, error) { return store.Versions(ctx, tx, userID, id) })
 }
 
 // EraseMemory erases a memory and everything that refers to it: vector, search terms, history, links,

@@ -2,7 +2,6 @@ package oxbow
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -40,10 +39,7 @@ func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err er
 	defer end(&err)
 	ids, err := c.rememberMany(ctx, []NewMemory{m})
 	if err != nil {
-		if bad, ok := errors.AsType[*InvalidError](err); ok {
-			bad.Index = -1
-		}
-		return uuid.Nil, err
+		return uuid.Nil, plain(err)
 	}
 	return ids[0], nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -44,6 +45,11 @@ var (
 	// ErrUnreachable reports that a connection to the database failed or broke.
 	ErrUnreachable = errors.New("the database cannot be reached")
 )
+
+// notFound returns ErrNotFound for a memory of a user.
+func notFound(userID string, id uuid.UUID) error {
+	return fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
+}
 
 // InvalidError reports a value that cannot be stored or queried.
 type InvalidError struct {

@@ -99,8 +99,7 @@ func Restore(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 	return err
 }
 
-// History returns the changes of a memory in all its versions, in order. It is empty if the user
-// has no such memory.
+// History returns the changes of a memory in all its versions, in order.
 func History(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Change, error) {
 	type row struct {
 		Change
@@ -110,6 +109,9 @@ func History(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Change,
 		select at, event, memory_id, memory_type as type, version, old_content, new_content, old_metadata, new_metadata,
 		       actor, reason, message_ids
 		  from oxbow.history(user_id => $1, id => $2)`, userID, id)
+	if err == nil && len(rows) == 0 {
+		err = notFound(userID, id)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +153,7 @@ func addMessages(ctx context.Context, db DB, userID string, changes []Change, so
 }
 
 // Versions returns all versions of a memory, including the memory itself, ordered by the time they
-// became true. It is empty if the memory does not exist.
+// became true.
 func Versions(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Memory, error) {
 	// A statement of its own, because the function refuses access, and row-level security would only hide the rows.
 	ids, err := Collect[string](ctx, db,
@@ -162,6 +164,9 @@ func Versions(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Memory
 	rows, err := Collect[memoryRow](ctx, db, selectMemories+`
 		 where user_id = $1::text and id = any(($2::text[])::uuid[])
 		 order by coalesce(valid_at, created_at), created_at, version, seq, id`, userID, ids)
+	if err == nil && len(rows) == 0 {
+		err = notFound(userID, id)
+	}
 	memories := make([]Memory, len(rows))
 	for i, r := range rows {
 		memories[i] = r.memory()

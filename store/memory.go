@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -132,7 +131,7 @@ func GetMemory(ctx context.Context, db DB, userID string, id uuid.UUID) (Memory,
 		 order by memory_type
 		 limit 1`, userID, id)
 	if errors.Is(err, ErrNotFound) {
-		err = fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
+		err = notFound(userID, id)
 	}
 	return r.memory(), err
 }

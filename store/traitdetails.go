@@ -94,7 +94,7 @@ func GetTrait(ctx context.Context, db DB, userID string, id uuid.UUID, now time.
 		}
 	}
 	if t.ID != id { // erased concurrently
-		return t, fmt.Errorf("%w: trait %s of user %q", ErrNotFound, id, userID)
+		return t, notFound(userID, id)
 	}
 	if t.Events, err = traitEvents(ctx, db, userID, id); err != nil {
 		return t, err
@@ -130,7 +130,7 @@ func checkTrait(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 		 limit 1`, userID, id)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return fmt.Errorf("%w: %s of user %q", ErrNotFound, id, userID)
+		return notFound(userID, id)
 	case err != nil:
 		return err
 	case s.MemoryType != Trait:
