@@ -14,7 +14,6 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/internal/reflection"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -183,7 +182,7 @@ func (x *Extraction) admit(ctx context.Context, candidates []reasoner.Candidate,
 		}
 		c.Importance = min(max(c.Importance, 0), 1)
 		c.Category = cmp.Or(c.Category, reasoner.Objective)
-		if c.Context = reflection.KnownContext(c.Context); c.Time.IsZero() {
+		if c.Context = reasoner.KnownContext(c.Context); c.Time.IsZero() {
 			c.Time = said[c.Sources[0]].Time
 		}
 		admitted = append(admitted, c)

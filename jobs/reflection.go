@@ -71,7 +71,7 @@ func (r *Reflection) load(ctx context.Context, db store.DB, s *reflection.Snapsh
 		return hit // sensitive content is excluded from reflection
 	})
 	for i := range s.Memories {
-		s.Memories[i].Context = reflection.KnownContext(s.Memories[i].Context)
+		s.Memories[i].Context = reasoner.KnownContext(s.Memories[i].Context)
 	}
 	var keys []string
 	keys, s.Found = r.Reasoner.Keys(s.Memories)

@@ -2,10 +2,11 @@ package store
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
 // TraitEdit is a user's correction of a trait. At least one of Content, Context and Confidence is
@@ -43,8 +44,7 @@ func (e *TraitEdit) validate() error {
 			return err
 		}
 	}
-	contexts := []string{"work", "personal", "social", "learning", "general"}
-	if e.Context != "" && !slices.Contains(contexts, e.Context) {
+	if e.Context != "" && reasoner.KnownContext(e.Context) == "" {
 		return Invalid("context", e.Context, "must be work, personal, social, learning or general")
 	}
 	if c := e.Confidence; c != nil && !(*c > 0 && *c < 1) { // also rejects NaN

@@ -146,7 +146,7 @@ func (r *resolving) pattern(a answer.Pattern) (p reasoner.Pattern, ok bool) {
 		r.drop(a, "it names no memory that was shown")
 		return p, false
 	}
-	return reasoner.Pattern{Key: key, Content: content, Context: knownContext(a.Context), Emotional: a.Emotional,
+	return reasoner.Pattern{Key: key, Content: content, Context: reasoner.KnownContext(a.Context), Emotional: a.Emotional,
 		Tentative: a.Tentative, Evidence: evidence}, true
 }
 
@@ -191,7 +191,7 @@ func (r *resolving) evidence(given []answer.Evidence, about string) []reasoner.S
 			supports[at].Stated = supports[at].Stated || g.Stated
 			continue
 		}
-		supports = append(supports, reasoner.Support{Memory: id, Stated: g.Stated, Context: knownContext(g.Context)})
+		supports = append(supports, reasoner.Support{Memory: id, Stated: g.Stated, Context: reasoner.KnownContext(g.Context)})
 	}
 	return supports
 }
@@ -220,12 +220,4 @@ func (r *resolving) cluster(a answer.Cluster) (c reasoner.Cluster, ok bool) {
 		return c, false
 	}
 	return c, true
-}
-
-// knownContext returns the context if it is known, else "".
-func knownContext(context string) string {
-	if slices.Contains(answer.Contexts, context) {
-		return context
-	}
-	return ""
 }

@@ -281,7 +281,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		p := show(given).resolve(read)
 		for _, pattern := range p.Patterns {
-			requireLine(t, pattern.Content, maxSentence)
+			requireLine(t, pattern.Content, reasoner.MaxWording)
 			if pattern.Content == "" || len(pattern.Evidence) == 0 || strings.ContainsAny(pattern.Content, "\n\x00") {
 				t.Fatalf("%q: %+v", text, pattern)
 			}
@@ -297,10 +297,10 @@ func FuzzAnswer(f *testing.F) {
 		}
 		for _, c := range p.Contradictions {
 			require.Contains(t, traits, c.Trait)
-			requireLine(t, c.Reason, maxSentence)
+			requireLine(t, c.Reason, reasoner.MaxWording)
 		}
 		for _, c := range p.Clusters {
-			requireLine(t, c.Content, maxSentence)
+			requireLine(t, c.Content, reasoner.MaxWording)
 			require.Subset(t, traits, c.Members)
 		}
 		require.LessOrEqual(t, max(len(p.Patterns), len(p.Reinforcements), len(p.Contradictions), len(p.Clusters)),

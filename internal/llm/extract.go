@@ -105,7 +105,7 @@ func (r *hearing) candidate(a answer.Candidate) (c reasoner.Candidate, ok bool) 
 	first := r.said[sources[0]]
 	c = reasoner.Candidate{Type: a.Type, Content: content, Speaker: first.Speaker,
 		Category:   reasoner.Category(a.Category),
-		Importance: defaultImportance, Context: knownContext(a.Context), Negates: a.Negates}
+		Importance: defaultImportance, Context: reasoner.KnownContext(a.Context), Negates: a.Negates}
 	for _, place := range sources {
 		c.Sources = append(c.Sources, r.said[place].ID)
 	}

@@ -41,8 +41,8 @@ func FuzzVerdict(f *testing.F) {
 			require.Less(t, len(err.Error()), 500) // it is sent to the model and stored
 			return
 		}
-		requireLine(t, v.Reason, maxSentence)
-		requireLine(t, v.Content, maxSentence)
+		requireLine(t, v.Reason, reasoner.MaxWording)
+		requireLine(t, v.Content, reasoner.MaxWording)
 		switch v.Action {
 		case reasoner.Keep, reasoner.Dissolve:
 			require.Empty(t, v.Content)
@@ -56,7 +56,7 @@ func FuzzVerdict(f *testing.F) {
 			for context, tendency := range v.Tendencies {
 				require.Contains(t, answer.Contexts, context)
 				require.NotEmpty(t, tendency)
-				requireLine(t, tendency, maxSentence)
+				requireLine(t, tendency, reasoner.MaxWording)
 			}
 		default:
 			t.Fatalf("%q: %+v", text, v)

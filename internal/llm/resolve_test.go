@@ -260,7 +260,7 @@ func FuzzResolution(f *testing.F) {
 			d.decide(read, resolutions)
 		}
 		for i, r := range resolutions {
-			requireLine(t, r.Reason, maxSentence)
+			requireLine(t, r.Reason, reasoner.MaxWording)
 			known := r.Operation == reasoner.Add && r.Target == uuid.Nil
 			for _, h := range given[i].Similar {
 				known = known || r.Operation != reasoner.Add && r.Operation != "" && r.Target == h.ID

@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"strings"
+
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -30,8 +32,8 @@ func verdictOf(a answer.Verdict, trait reasoner.Trait) (reasoner.Verdict, error)
 	}
 	v.Tendencies = map[string]string{}
 	for _, t := range a.Tendencies {
-		if knownContext(t.Context) == "" {
-			return v, problemf("the context of a tendency is not one of work, personal, social, learning, general")
+		if reasoner.KnownContext(t.Context) == "" {
+			return v, problemf("the context of a tendency is not one of %s", strings.Join(reasoner.Contexts, ", "))
 		}
 		if v.Tendencies[t.Context], err = sentence(t.Tendency); err != nil {
 			return v, problemf("unusable tendency at %s: %s", t.Context, err)

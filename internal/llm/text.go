@@ -11,13 +11,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/oxbow-memory/oxbow/internal/oneline"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// The longest texts, in characters.
-const (
-	maxSentence  = 300  // of a trait
-	maxStatement = 1000 // of a memory
-)
+// maxStatement is the maximum length of a memory, in characters.
+const maxStatement = 1000
 
 var (
 	// A full stop counts after four letters, since shorter words may be abbreviations.
@@ -27,7 +25,7 @@ var (
 
 // sentence checks the content of a trait: one short sentence that is not an instruction.
 func sentence(text string) (string, error) {
-	text, err := statement(text, maxSentence)
+	text, err := statement(text, reasoner.MaxWording)
 	if err == nil && (latinEnd.MatchString(text) || cjkEnd.MatchString(text)) {
 		return "", errors.New("it has more than one sentence")
 	}
@@ -57,7 +55,7 @@ func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf
 func short(text string) string { return oneline.Shorten(text, 40) }
 
 // remark turns a model's comment into one line.
-func remark(text string) string { return oneline.Shorten(oneline.Of(text), maxSentence) }
+func remark(text string) string { return oneline.Shorten(oneline.Of(text), reasoner.MaxWording) }
 
 // instructions matches the usual ways to address a model from within its data, after NFKC, in lower
 // case and without invisible characters. It decides little: a model that obeys an instruction can

@@ -9,6 +9,7 @@ package reasoner
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -56,6 +57,20 @@ type Trait struct {
 	Parent     uuid.UUID // zero: none
 	Edited     bool      // the user worded it, and it must not be reworded
 }
+
+// Contexts are the contexts of memories and traits.
+var Contexts = []string{"work", "personal", "social", "learning", "general"}
+
+// KnownContext returns the context if it is one of Contexts, otherwise "".
+func KnownContext(context string) string {
+	if slices.Contains(Contexts, context) {
+		return context
+	}
+	return ""
+}
+
+// MaxWording is the maximum length of the wording of a trait, in characters.
+const MaxWording = 300
 
 // Clue is a pattern that is not a visible trait yet, with the memories recorded for it. If the
 // reasoner names the keys of patterns, they include the support of the trend or candidate with that

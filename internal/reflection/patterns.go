@@ -133,7 +133,7 @@ func (p *Plan) newTrait(k *pattern) {
 		p.note(k.key, k.content, supports)
 		return
 	}
-	c := p.fresh(k.key, k.content, cmp.Or(KnownContext(k.Context), "general"), "reflection")
+	c := p.fresh(k.key, k.content, cmp.Or(reasoner.KnownContext(k.Context), "general"), "reflection")
 	p.count(c, traits.Supporting, supports, len(c.Events)+1)
 	p.event(c, e, len(supports), "", nil)
 	c.gained = supports

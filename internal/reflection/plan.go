@@ -291,7 +291,7 @@ func (p *Plan) resolve(c *change, direction string, proposal any, given []reason
 			continue
 		}
 		s.stated = s.stated || g.Stated
-		if context := KnownContext(g.Context); context != "" {
+		if context := reasoner.KnownContext(g.Context); context != "" {
 			s.context = context
 		}
 		add(found, s)
@@ -329,13 +329,4 @@ func inOrder(found map[uuid.UUID]support) []support {
 		return cmp.Or(a.time.Compare(b.time), strings.Compare(a.memory.String(), b.memory.String()))
 	})
 	return supports
-}
-
-// KnownContext returns context if it is a valid context of a memory, otherwise "".
-func KnownContext(context string) string {
-	switch context {
-	case "work", "personal", "social", "learning", "general":
-		return context
-	}
-	return ""
 }

@@ -116,7 +116,7 @@ func tendencies(v reasoner.Verdict, c *reasoner.Case, now float64) (string, map[
 	}
 	found := map[string]tendency{}
 	for context, says := range v.Tendencies {
-		if KnownContext(context) == "" {
+		if reasoner.KnownContext(context) == "" {
 			return "", nil, fmt.Errorf("%q is no context", context)
 		}
 		says, err := wording(says)

@@ -18,10 +18,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
 )
 
-const (
-	maxContent = 300 // characters
-	maxKey     = 400 // bytes
-)
+const maxKey = 400 // bytes
 
 // wording validates the wording of a trait.
 func wording(content string) (string, error) {
@@ -29,8 +26,8 @@ func wording(content string) (string, error) {
 	switch {
 	case normalized(content) == "":
 		return "", errors.New("it says nothing")
-	case utf8.RuneCountInString(content) > maxContent:
-		return "", fmt.Errorf("it has more than %d characters", maxContent)
+	case utf8.RuneCountInString(content) > reasoner.MaxWording:
+		return "", fmt.Errorf("it has more than %d characters", reasoner.MaxWording)
 	}
 	if category, hit := sensitive.Category(content); hit {
 		return "", fmt.Errorf("nothing is inferred about %s", category)
@@ -70,7 +67,7 @@ func Reason(reason string) string {
 	if _, hit := sensitive.Category(reason); hit {
 		return ""
 	}
-	return oneline.Shorten(oneline.Of(reason), maxContent)
+	return oneline.Shorten(oneline.Of(reason), reasoner.MaxWording)
 }
 
 // drop records that a proposal or a part of it is not followed. Of sensitive proposals only the

@@ -17,7 +17,7 @@ const NoEmotion = "none"
 
 // The values that a model may choose from.
 var (
-	Contexts   = []string{"work", "personal", "social", "learning", "general"} // of a trait
+	Contexts   = reasoner.Contexts
 	Types      = []string{"fact", "episodic"}
 	Categories = []string{string(reasoner.Identity), string(reasoner.StablePreference),
 		string(reasoner.ShortPreference), string(reasoner.Objective), string(reasoner.Skill),

@@ -199,7 +199,7 @@ func denied(s *sign) string {
 	return pick(s.finding.zh, "用户说不再如此", "the user says that it is so no longer")
 }
 
-func live(t *reasoner.Trait) bool { return t.Stage != "dissolved" }
+func live(t *reasoner.Trait) bool { return t.Stage != lifecycle.Dissolved }
 
 // held indexes the traits of a user by pattern.
 type held struct {
@@ -226,7 +226,7 @@ func index(traits []reasoner.Trait) held {
 			if _, ok := h.signs[t.ID]; !ok {
 				h.signs[t.ID] = n
 			}
-			if key := keyOf(n, ""); h.byTerm[key] == nil && live(t) && t.Subtype == "behavior" {
+			if key := keyOf(n, ""); h.byTerm[key] == nil && live(t) && t.Subtype == lifecycle.Behavior {
 				h.byTerm[key] = t
 			}
 		}
