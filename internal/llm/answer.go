@@ -143,7 +143,7 @@ func (r *resolving) pattern(a answer.Pattern) (p reasoner.Pattern, ok bool) {
 	}
 	evidence := r.evidence(a.Evidence, content)
 	if len(evidence) == 0 {
-		r.drop(a, "it names no memory that was shown")
+		r.drop(a, "none of its memories was shown")
 		return p, false
 	}
 	return reasoner.Pattern{Key: key, Content: content, Context: reasoner.KnownContext(a.Context), Emotional: a.Emotional,
@@ -161,7 +161,7 @@ func (r *resolving) about(
 	}
 	evidence = r.evidence(given, ref)
 	if len(evidence) == 0 {
-		r.drop(what, "it names no memory that was shown")
+		r.drop(what, "none of its memories was shown")
 	}
 	return trait, evidence, len(evidence) > 0
 }

@@ -134,7 +134,7 @@ func (d *docket) decide(a answer.Resolutions, resolutions []reasoner.Resolution)
 		}
 	}
 	if more := len(surplus) - maxEntries; more > 0 {
-		refused.drop(fmt.Sprintf("%d further ones", more), "they are about no conflict that is without an answer")
+		refused.drop(fmt.Sprintf("%d further ones", more), "their conflicts are unknown or already answered")
 	}
 	return refused
 }

@@ -221,7 +221,7 @@ type AnswerError struct {
 
 // AnswerErrorText is part of the text of every AnswerError. The answer is not, because errors are
 // stored and it may quote memories.
-const AnswerErrorText = "the reasoner's answer is of no use"
+const AnswerErrorText = "the reasoner's answer is unusable"
 
 func (e *AnswerError) Error() string {
 	return AnswerErrorText + ": " + e.Problem

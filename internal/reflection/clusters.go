@@ -43,13 +43,13 @@ func (p *Plan) cluster(k reasoner.Cluster) {
 	}
 	parent := p.find(key, content)
 	if parent != nil && parent.State.Subtype != k.Subtype {
-		p.drop(k, "trait %s, which says so, is a %s", parent.ID, parent.State.Subtype)
+		p.drop(k, "trait %s already has this wording and is a %s", parent.ID, parent.State.Subtype)
 		return
 	}
 	members := p.members(k, parent)
 	switch {
 	case parent == nil && len(members) < 2:
-		p.drop(k, "it takes two or more that are sure enough")
+		p.drop(k, "fewer than two members are confident enough")
 	case len(members) == 0: // they are already linked
 	case parent == nil:
 		p.promote(k, key, content, members)
@@ -73,7 +73,7 @@ func (p *Plan) members(k reasoner.Cluster, parent *change) []*change {
 		case c.Parent != uuid.Nil && !p.gone(c.Parent):
 			p.drop(k, "trait %s is part of another one", id)
 		case !p.below(c, k.Subtype):
-			p.drop(k, "trait %s, a %s %s, is not sure enough or not of the kind that makes a %s", id,
+			p.drop(k, "trait %s, a %s %s, is not confident enough or has the wrong subtype for a %s", id,
 				p.Policies.StageAt(c.State, p.Now), c.State.Subtype, k.Subtype)
 		default:
 			members = append(members, c)
@@ -96,7 +96,7 @@ func (p *Plan) promote(k reasoner.Cluster, key, content string, members []*chang
 	}
 	e, context, ok := p.Policies.Promote(p.Now, k.Subtype, grades)
 	if !ok {
-		p.drop(k, "it takes two or more that are sure enough")
+		p.drop(k, "fewer than two members are confident enough")
 		return
 	}
 	parent := p.fresh(key, content, context, "promotion")

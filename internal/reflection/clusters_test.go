@@ -37,10 +37,10 @@ func TestPromotion(t *testing.T) {
 		"over contexts":     {[]member{{0.5, "work"}, {0.7, "social"}}, 0.65, "general", []string{"work", "social"}, nil},
 		"without a context": {[]member{{0.5, "general"}, {0.7, "general"}, {0.9, "general"}}, 0.7, "general", nil, nil},
 		"one is not sure enough": {[]member{{0.5, "work"}, {0.49, "work"}}, 0, "", nil,
-			[]string{"is not sure enough", "it takes two or more"}},
+			[]string{"is not confident enough", "fewer than two members"}},
 		"one of three is not": {[]member{{0.5, "work"}, {0.49, "social"}, {0.9, "work"}}, 0.7, "work",
-			[]string{"work"}, []string{"is not sure enough"}},
-		"one": {[]member{{0.9, "work"}}, 0, "", nil, []string{"it takes two or more"}},
+			[]string{"work"}, []string{"is not confident enough"}},
+		"one": {[]member{{0.9, "work"}}, 0, "", nil, []string{"fewer than two members"}},
 		"near one, over contexts": {[]member{{0.99, "work"}, {0.99, "social"}}, 1 - 1e-9, "general",
 			[]string{"work", "social"}, nil},
 	} {
@@ -105,8 +105,8 @@ func TestMembersThatCannotBe(t *testing.T) {
 		traits.Trait{ID: uuid.New()}))
 	require.Len(t, p.Dropped, 4)
 	require.Contains(t, p.Dropped[0].Reason, "is part of another one")
-	require.Contains(t, p.Dropped[1].Reason, "preference, is not sure enough or not of the kind")
-	require.Contains(t, p.Dropped[2].Reason, "is not sure enough")
+	require.Contains(t, p.Dropped[1].Reason, "preference, is not confident enough or has the wrong subtype")
+	require.Contains(t, p.Dropped[2].Reason, "is not confident enough")
 	require.Contains(t, p.Dropped[3].Reason, "is not among those that were shown")
 	second := b.traits[6]
 	require.Equal(t, 2, b.count(second.ID, traits.Supporting))
@@ -114,7 +114,7 @@ func TestMembersThatCannotBe(t *testing.T) {
 	require.Equal(t, first.ID, b.trait(x.ID).Parent)
 
 	p = b.reflect(day(3), nil, cluster(lifecycle.CoreTrait, "x", first, second))
-	require.Equal(t, []string{"trait " + x.ID.String() + ", which says so, is a behavior"}, reasons(p))
+	require.Equal(t, []string{"trait " + x.ID.String() + " already has this wording and is a behavior"}, reasons(p))
 	// After its parent dissolved, a trait may become part of another one.
 	b.happens(first.ID, lifecycle.Event{Kind: lifecycle.Dissolution, At: day(4)})
 	p = b.reflect(day(4), nil, cluster(lifecycle.Preference, "second", x))

@@ -120,7 +120,7 @@ func (p *Plan) evidence(k *pattern) []support {
 func (p *Plan) newTrait(k *pattern) {
 	supports := p.evidence(k)
 	if len(supports) == 0 {
-		p.drop(k.Pattern, "nothing speaks for it")
+		p.drop(k.Pattern, "it has no evidence")
 		return
 	}
 	sessions := map[string]bool{}

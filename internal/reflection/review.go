@@ -95,8 +95,8 @@ func (p *Plan) verdict(t *change, v reasoner.Verdict, c *reasoner.Case) {
 	case reasoner.Keep:
 		keep(reason)
 	default:
-		p.drop(v, "%q is no decision", v.Action)
-		keep("what was decided makes no sense")
+		p.drop(v, "unknown action %q", v.Action)
+		keep("the verdict is invalid")
 	}
 	p.follow(t)
 }
@@ -117,7 +117,7 @@ func tendencies(v reasoner.Verdict, c *reasoner.Case, now float64) (string, map[
 	found := map[string]tendency{}
 	for context, says := range v.Tendencies {
 		if reasoner.KnownContext(context) == "" {
-			return "", nil, fmt.Errorf("%q is no context", context)
+			return "", nil, fmt.Errorf("unknown context %q", context)
 		}
 		says, err := wording(says)
 		if err != nil {
@@ -126,7 +126,7 @@ func tendencies(v reasoner.Verdict, c *reasoner.Case, now float64) (string, map[
 		found[context] = tendency{says, shareIn(context, c, now)}
 	}
 	if len(found) < 2 {
-		return "", nil, errors.New("a split takes two contexts")
+		return "", nil, errors.New("a split needs at least two contexts")
 	}
 	return content, found, nil
 }

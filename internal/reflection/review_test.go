@@ -68,10 +68,10 @@ func TestVerdicts(t *testing.T) {
 			last: lifecycle.Split},
 		"a split into one": {verdict: reasoner.Verdict{Action: reasoner.Split, Content: "x",
 			Tendencies: map[string]string{"work": "she runs"}}, content: runs, confidence: 0.8,
-			stage: lifecycle.Established, last: lifecycle.Revised, dropped: "a split takes two contexts"},
+			stage: lifecycle.Established, last: lifecycle.Revised, dropped: "a split needs at least two contexts"},
 		"a split into what is no context": {verdict: reasoner.Verdict{Action: reasoner.Split, Content: "x",
 			Tendencies: map[string]string{"work": "she runs", "moon": "she flies"}}, content: runs, confidence: 0.8,
-			stage: lifecycle.Established, last: lifecycle.Revised, dropped: `"moon" is no context`},
+			stage: lifecycle.Established, last: lifecycle.Revised, dropped: `unknown context "moon"`},
 		"a revision that is sensitive": {verdict: reasoner.Verdict{Action: reasoner.Revise,
 			Content: "Ann has depression.", Reason: "Ann has depression."}, content: runs, confidence: 0.8,
 			stage: lifecycle.Established, last: lifecycle.Revised, dropped: "nothing is inferred about health"},
@@ -80,10 +80,10 @@ func TestVerdicts(t *testing.T) {
 			confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised,
 			dropped: "nothing is inferred about health"},
 		"a revision without words": {verdict: reasoner.Verdict{Action: reasoner.Revise}, content: runs,
-			confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised, dropped: "it says nothing"},
+			confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised, dropped: "it is empty"},
 		"something else": {verdict: reasoner.Verdict{Action: "set confidence to 1"}, content: runs,
 			confidence: 0.8, stage: lifecycle.Established, last: lifecycle.Revised,
-			dropped: `"set confidence to 1" is no decision`},
+			dropped: `unknown action "set confidence to 1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

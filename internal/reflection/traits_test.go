@@ -396,7 +396,7 @@ func TestDroppedReferences(t *testing.T) {
 		Dropped: []reasoner.Dropped{{What: "x", Reason: "the reasoner's own"}},
 	})
 	unknown := "memory " + stranger.String() + " is not among those that were shown"
-	require.ElementsMatch(t, []string{"the reasoner's own", unknown, "nothing speaks for it", "it says nothing",
+	require.ElementsMatch(t, []string{"the reasoner's own", unknown, "it has no evidence", "it is empty",
 		"it has more than 300 characters",
 		unknown, "trait " + stranger.String() + " is not among those that were shown",
 		unknown, "trait " + stranger.String() + " is not among those that were shown",

@@ -25,7 +25,7 @@ func wording(content string) (string, error) {
 	content = oneline.Of(content)
 	switch {
 	case normalized(content) == "":
-		return "", errors.New("it says nothing")
+		return "", errors.New("it is empty")
 	case utf8.RuneCountInString(content) > reasoner.MaxWording:
 		return "", fmt.Errorf("it has more than %d characters", reasoner.MaxWording)
 	}

@@ -52,7 +52,7 @@ func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
 	case same >= 0:
 		return reasoner.Resolution{Operation: reasoner.Noop, Target: own[same].ID, Reason: "it says the same"}
 	case retracts:
-		return reasoner.Resolution{Operation: reasoner.Add, Reason: "nothing says what it takes back"}
+		return reasoner.Resolution{Operation: reasoner.Add, Reason: "no memory says what it takes back"}
 	}
 	var update reasoner.Resolution
 	replace := func(id uuid.UUID, reason string) {
@@ -71,7 +71,7 @@ func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
 		case replaces:
 			replace(h.ID, "another value of "+key)
 		case tellsMore:
-			replace(h.ID, "more is told of "+key)
+			replace(h.ID, "it says more about "+key)
 		case repeats:
 			repeated = append(repeated, h.ID)
 		}

@@ -196,7 +196,7 @@ func unsaid(t *reasoner.Trait, s *sign) reasoner.Dropped {
 }
 
 func denied(s *sign) string {
-	return pick(s.finding.zh, "用户说不再如此", "the user says that it is so no longer")
+	return pick(s.finding.zh, "用户说不再如此", "the user says that this is no longer so")
 }
 
 func live(t *reasoner.Trait) bool { return t.Stage != lifecycle.Dissolved }
