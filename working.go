@@ -85,7 +85,7 @@ func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, e
 // Add adds an item. If the working memory is full, Add evicts and returns the item with the fewest
 // rehearsals, the oldest of equals. An item with the key of another replaces it in place, which counts as a
 // rehearsal; the importance never decreases. An invalid value is an *InvalidError.
-func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
+func (w *WorkingMemory) Add(item WorkingItem) (evicted *WorkingItem, err error) {
 	if item.Type == "" {
 		item.Type = TypeFact
 	}
@@ -120,12 +120,12 @@ func (w *WorkingMemory) Add(item WorkingItem) (left *WorkingItem, err error) {
 	}
 	if len(w.items) == w.capacity {
 		out := w.weakest()
-		left = new(w.items[out].copy())
+		evicted = new(w.items[out].copy())
 		w.items = slices.Delete(w.items, out, out+1)
 	}
 	item.Rehearsals = 0
 	w.items = append(w.items, &heldItem{WorkingItem: item, name: name})
-	return left, nil
+	return evicted, nil
 }
 
 // Rehearse counts another occurrence of an item. It reports whether the key exists.

@@ -125,7 +125,7 @@ func (d *database) printV1(r importv1.Report) {
 	}
 	t := d.table("type", "becomes", "#rows", imported, "#existing", "#rejected", "#missing")
 	row := func(name, to string, v importv1.Type) {
-		t.add(name, to, v.Rows, v.New, unlessZero(v.There), unlessZero(v.Refused), unlessZero(v.Missing))
+		t.add(name, to, v.Rows, v.New, unlessZero(v.Existing), unlessZero(v.Rejected), unlessZero(v.Missing))
 	}
 	for _, v := range r.Types {
 		row(v.From, v.To, v)
@@ -154,20 +154,20 @@ func (d *database) printV1(r importv1.Report) {
 
 // printV1Rejected shows why rows were rejected, with some of the rows.
 func (d *database) printV1Rejected(r importv1.Report) {
-	if len(r.Refused) == 0 {
+	if len(r.Rejected) == 0 {
 		return
 	}
-	for _, reason := range slices.Sorted(maps.Keys(r.Refused)) {
-		d.printf("%s rejected: %s\n", count(r.Refused[reason], "row"), reason)
+	for _, reason := range slices.Sorted(maps.Keys(r.Rejected)) {
+		d.printf("%s rejected: %s\n", count(r.Rejected[reason], "row"), reason)
 	}
 	d.printf("\n")
 	t := d.table("id", "reason", "~value")
-	some := r.Refusals[:min(len(r.Refusals), shownRejected)]
-	for _, refusal := range some {
-		t.add(refusal.ID.String(), refusal.Reason, refusal.Detail)
+	some := r.Rejections[:min(len(r.Rejections), shownRejected)]
+	for _, rejection := range some {
+		t.add(rejection.ID.String(), rejection.Reason, rejection.Detail)
 	}
 	t.print()
-	if more := r.Sum().Refused - int64(len(some)); more > 0 {
+	if more := r.Sum().Rejected - int64(len(some)); more > 0 {
 		d.printf("… and %s; --json lists up to 1,000.\n", count(more, "more row"))
 	}
 	d.printf("\n")

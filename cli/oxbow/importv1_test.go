@@ -78,7 +78,7 @@ func v1Sample(d on) {
 	}
 }
 
-// v1Bad adds rows that Oxbow refuses.
+// v1Bad adds rows that Oxbow rejects.
 func v1Bad(d on) {
 	// Only json stores values that jsonb rejects.
 	d.exec(`alter table embeddings alter metadata type json;
@@ -170,9 +170,9 @@ func TestImportV1(t *testing.T) {
 	require.Contains(t, d.ok("import-v1"), "Nothing to do: public.embeddings was imported on")
 	d.exec(`insert into embeddings (user_id, content, memory_type) values ('ada', 'Ada has a cat', 'fact')`)
 	again := decoded[importv1.Report](t, d.ok("import-v1", "--again", "--json"))
-	require.Equal(t, importv1.Type{Rows: 11, New: 1, There: 10}, again.Sum())
+	require.Equal(t, importv1.Type{Rows: 11, New: 1, Existing: 10}, again.Sum())
 	dry := decoded[importv1.Report](t, d.ok("import-v1", "--dry-run", "--json"))
-	require.Equal(t, importv1.Type{Rows: 11, There: 11}, dry.Sum())
+	require.Equal(t, importv1.Type{Rows: 11, Existing: 11}, dry.Sum())
 	d.exec(`delete from oxbow.memories where content = 'Ada has a cat'`)
 	require.Equal(t, before, d.v1Imported(), "nothing twice, and nothing changed")
 
@@ -182,7 +182,7 @@ func TestImportV1(t *testing.T) {
 	require.Contains(t, d.ok("check"), "no problems")
 }
 
-func TestImportV1RefusesRows(t *testing.T) {
+func TestImportV1RejectsRows(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	v1Sample(d)
@@ -208,12 +208,12 @@ func TestImportV1RefusesRows(t *testing.T) {
 	require.Equal(t, 10, d.number(`select count(*) from oxbow.memories`))
 	report := decoded[importv1.Report](t, d.ok("import-v1", "--json"))
 	require.True(t, report.Already)
-	require.Equal(t, importv1.Type{Rows: 21, New: 10, Refused: 11}, report.Sum())
-	require.Len(t, report.Refusals, 11)
+	require.Equal(t, importv1.Type{Rows: 21, New: 10, Rejected: 11}, report.Sum())
+	require.Len(t, report.Rejections, 11)
 
 	mapped := decoded[importv1.Report](t, d.ok("import-v1", "--again", "--map", "preference=fact", "--importance-scale",
 		"10", "--json"))
-	require.Equal(t, importv1.Type{Rows: 21, New: 1, There: 10, Refused: 10}, mapped.Sum())
+	require.Equal(t, importv1.Type{Rows: 21, New: 1, Existing: 10, Rejected: 10}, mapped.Sum())
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where memory_type = 'fact' and id = $1`,
 		v1id(105)))
 }
@@ -229,7 +229,7 @@ func TestImportV1FromAnotherDatabase(t *testing.T) {
 	same.ok("import-v1", "--importance-scale", "10")
 	report := decoded[importv1.Report](t, here.ok("import-v1", "--from", there.dsn, "--importance-scale", "10",
 		"--batch", "4", "--json"))
-	require.Equal(t, importv1.Type{Rows: 21, New: 10, Refused: 11}, report.Sum())
+	require.Equal(t, importv1.Type{Rows: 21, New: 10, Rejected: 11}, report.Sum())
 	require.NotContains(t, report.Source, "postgres://", "no address with a password")
 	require.Contains(t, report.Source, "public.embeddings")
 	require.Equal(t, same.v1Imported(), here.v1Imported())

@@ -34,8 +34,8 @@ const (
 	// firstBatch is the number of rows in the first transaction. Without statistics on the empty
 	// tables, PostgreSQL checks references in a way that is slow for many rows.
 	firstBatch = 2_000
-	// maxRefusals is how many refused rows are listed. All are counted.
-	maxRefusals = 1000
+	// maxRejections is how many rejected rows are listed. All are counted.
+	maxRejections = 1000
 	// lockPatience is how long an import waits for another to end: the last statement of a killed
 	// import may still be running.
 	lockPatience = 15 * time.Second
@@ -71,7 +71,7 @@ type Options struct {
 
 // Run imports the memory table of version 1 into the database of conn. It runs four stages in
 // transactions of many rows and records its progress in each, so that a killed import resumes where
-// it stopped. Nothing else may use conn, and its login must see all users. Rows that Oxbow refuses
+// it stopped. Nothing else may use conn, and its login must see all users. Rows that Oxbow rejects
 // are counted and do not stop the import.
 func Run(ctx context.Context, conn *pgx.Conn, o Options) (Report, error) {
 	begun := time.Now()
@@ -198,9 +198,9 @@ func (v *importer) closeSecond(ctx context.Context) {
 
 // resume reads the progress of an earlier run.
 func (v *importer) resume(ctx context.Context) error {
-	v.report = Report{Source: v.source.name, Stage: StagePrepare, Types: []Type{}, Refused: map[string]int64{},
-		Refusals: []Refusal{},
-		Orphans:  map[string]int64{}, Unread: append([]string{},
+	v.report = Report{Source: v.source.name, Stage: StagePrepare, Types: []Type{}, Rejected: map[string]int64{},
+		Rejections: []Rejection{},
+		Orphans:    map[string]int64{}, Unread: append([]string{},
 			v.source.unread...), DryRun: v.options.DryRun, KeepVectors: v.options.KeepVectors, Started: time.Now()}
 	if v.options.DryRun {
 		return v.checkModel(ctx, v.conn)

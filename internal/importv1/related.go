@@ -22,7 +22,7 @@ with seen as materialized (
     left join oxbow.users u on u.user_id = r.user_id
     left join lateral (select * from oxbow.memories m where m.user_id = r.user_id and m.id = e.id
       order by m.memory_type limit 1) m on m.id <> t.id
-   where r.kind = 'trait' and r.refusal is null
+   where r.kind = 'trait' and r.rejection is null
 ), made as (
   insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality, session_key,
     context, stated, observed_at, timezone, event_seq)
@@ -40,12 +40,12 @@ with pair as materialized (
   select distinct on (p.user_id, p.child) p.user_id, p.child, p.parent
     from (select r.user_id, r.id as child, coalesce(r.trait_parent_id,
       pg_temp.oxbow_v1_id(r.md #>> '{evidence,parent_trait}'), pg_temp.oxbow_v1_id(r.md ->> 'parent_trait')) as parent
-            from oxbow_v1_related r where r.kind = 'trait' and r.refusal is null
+            from oxbow_v1_related r where r.kind = 'trait' and r.rejection is null
           union all
           select r.user_id, pg_temp.oxbow_v1_id(c), r.id
             from oxbow_v1_related r, pg_temp.oxbow_v1_texts(coalesce(r.md #> '{evidence,child_traits}',
               r.md -> 'child_traits')) c
-           where r.kind = 'trait' and r.refusal is null) p
+           where r.kind = 'trait' and r.rejection is null) p
    where p.child is not null and p.parent is not null order by 1, 2, 3
 ), made as (
   update oxbow.memories_trait t set trait_parent_id = p.id
@@ -68,7 +68,7 @@ with pair as materialized (
     join oxbow.memories m on m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id
    cross join lateral (select * from oxbow.memories n where n.user_id = r.user_id and n.id = m.superseded_by
      order by n.memory_type limit 1) n
-   where r.old and r.refusal is null
+   where r.old and r.rejection is null
 ), linked as (
   insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
   select user_id, next_type, next_id, memory_type, id, 'supersedes' from pair order by 1, 2, 3
@@ -93,7 +93,7 @@ with made as (
      select s as session_id from unnest(r.sessions) s where octet_length(s) between 1 and 1024
      union select * from pg_temp.oxbow_v1_texts(r.md -> 'source_episode_ids')
      union select * from pg_temp.oxbow_v1_texts(r.md -> 'session_ids')) s
-   where r.refusal is null
+   where r.rejection is null
   on conflict do nothing
   returning 1
 )

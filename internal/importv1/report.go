@@ -11,19 +11,19 @@ import (
 
 // Type counts the rows of one type.
 type Type struct {
-	From    string `json:"from"` // "unknown" for all unknown types together
-	To      string `json:"to,omitzero"`
-	Rows    int64  `json:"rows"`    // read
-	New     int64  `json:"new"`     // stored, or in a dry run those that would be
-	There   int64  `json:"there"`   // already stored
-	Refused int64  `json:"refused"` // refused by Oxbow
+	From     string `json:"from"` // "unknown" for all unknown types together
+	To       string `json:"to,omitzero"`
+	Rows     int64  `json:"rows"`     // read
+	New      int64  `json:"new"`      // stored, or in a dry run those that would be
+	Existing int64  `json:"existing"` // already stored
+	Rejected int64  `json:"rejected"` // rejected by Oxbow
 	// Missing counts rows whose memory the verification did not find: erased, or added to the
 	// table, since they were read.
 	Missing int64 `json:"missing"`
 }
 
-// Refusal is a row that Oxbow refuses.
-type Refusal struct {
+// Rejection is a row that Oxbow rejects.
+type Rejection struct {
 	ID     uuid.UUID `json:"id"`
 	Reason string    `json:"reason"`
 	Detail string    `json:"detail,omitzero"`
@@ -32,16 +32,16 @@ type Refusal struct {
 // Report is the result of an import over all its runs. Its transactions also store it, in the
 // setting import_v1, to record the progress.
 type Report struct {
-	Source  string           `json:"source"`
-	Stage   string           `json:"stage"` // the stage to continue with, or done
-	After   uuid.UUID        `json:"after,omitzero"`
-	Rows    int64            `json:"rows"`    // in the table when the import began
-	Looked  int64            `json:"looked"`  // in this stage
-	Types   []Type           `json:"types"`   // by From
-	Refused map[string]int64 `json:"refused"` // counts by reason
-	// Refusals are the first thousand refused rows.
-	Refusals []Refusal `json:"refusals"`
-	Unread   []string  `json:"unread"` // columns that are not imported
+	Source   string           `json:"source"`
+	Stage    string           `json:"stage"` // the stage to continue with, or done
+	After    uuid.UUID        `json:"after,omitzero"`
+	Rows     int64            `json:"rows"`     // in the table when the import began
+	Looked   int64            `json:"looked"`   // in this stage
+	Types    []Type           `json:"types"`    // by From
+	Rejected map[string]int64 `json:"rejected"` // counts by reason
+	// Rejections are the first thousand rejected rows.
+	Rejections []Rejection `json:"rejections"`
+	Unread     []string    `json:"unread"` // columns that are not imported
 	// ImportanceScale is the divisor of importance.
 	ImportanceScale float64 `json:"importance_scale"`
 	KeepVectors     bool    `json:"keep_vectors"`
@@ -68,8 +68,8 @@ type Report struct {
 // clone returns a copy that shares nothing with r: changes made in a transaction count only after
 // it commits.
 func (r Report) clone() Report {
-	r.Types, r.Refusals = slices.Clone(r.Types), slices.Clone(r.Refusals)
-	r.Refused, r.Orphans = maps.Clone(r.Refused), maps.Clone(r.Orphans)
+	r.Types, r.Rejections = slices.Clone(r.Types), slices.Clone(r.Rejections)
+	r.Rejected, r.Orphans = maps.Clone(r.Rejected), maps.Clone(r.Orphans)
 	return r
 }
 
@@ -85,17 +85,17 @@ func (r *Report) of(from string) *Type {
 	return &r.Types[i]
 }
 
-func (r *Report) refuse(v Refusal) {
-	if len(r.Refusals) < maxRefusals {
-		r.Refusals = append(r.Refusals, v)
+func (r *Report) reject(v Rejection) {
+	if len(r.Rejections) < maxRejections {
+		r.Rejections = append(r.Rejections, v)
 	}
 }
 
 // Sum adds up all types.
 func (r *Report) Sum() (sum Type) {
 	for _, t := range r.Types {
-		sum.Rows, sum.New, sum.There, sum.Refused, sum.Missing = sum.Rows+t.Rows, sum.New+t.New, sum.There+t.There,
-			sum.Refused+t.Refused, sum.Missing+t.Missing
+		sum.Rows, sum.New, sum.Existing, sum.Rejected, sum.Missing = sum.Rows+t.Rows, sum.New+t.New, sum.Existing+t.Existing,
+			sum.Rejected+t.Rejected, sum.Missing+t.Missing
 	}
 	return sum
 }

@@ -83,7 +83,7 @@ func traitTypes(types map[string]store.MemoryType) string {
 }
 
 // readSQL begins a statement over some rows. Its CTE read holds their columns, the type that each
-// becomes (kind), their metadata as an object (md), and why a row is refused (refusal, detail),
+// becomes (kind), their metadata as an object (md), and why a row is rejected (rejection, detail),
 // null if it is not. It is computed once. %[1]s are the rows, %[2]s is kindSQL.
 const readSQL = `
 with read as materialized (
@@ -97,7 +97,7 @@ with read as materialized (
                         and coalesce(r.invalid_at, r.created) ` + timeRange +
 	`) then 'a time is outside the years 1 to 9999'
               when r.invalid_at < r.valid_at then 'invalid_at precedes valid_at'
-         end as refusal,
+         end as rejection,
          case when r.kind is null then left(r.memory_type, 100) end as detail
     from (select c.*, %[2]s as kind, lower(btrim(c.memory_type)) as label,
       coalesce(c.created_at, c.valid_at, now()) as created,
@@ -219,42 +219,42 @@ func valuesOf(scale float64) (columns, values, added []string) {
 }
 
 // totalsSQL ends a statement that begins with read. It returns the number of rows, the last id, the
-// rows and refused rows by type (label; "unknown" for unknown types), and the reasons for refusals
+// rows and rejected rows by type (label; "unknown" for unknown types), and the reasons for rejections
 // with some examples. %[1]s counts the stored rows by type, and %[2]s has the traits among them. It
 // scans the rows as few times as possible.
 const totalsSQL = `,
 total as materialized (
-  select case when kind is null then 'unknown' else label end as label, kind, refusal, count(*) as rows,
+  select case when kind is null then 'unknown' else label end as label, kind, rejection, count(*) as rows,
          count(*) filter (where old and next_id is null) as orphans, max(id::text collate "C") as last
     from read group by 1, 2, 3
 )
 select (select coalesce(sum(rows), 0)::bigint from total), (select max(last)::uuid from total),
        json_build_object('types', (select coalesce(json_agg(t), '[]') from (
           select label as "from", coalesce(kind, '') as "to", sum(rows) as rows,
-            coalesce(sum(rows) filter (where refusal is not null), 0) as refused,
-                 coalesce(sum(orphans) filter (where refusal is null), 0) as orphans
+            coalesce(sum(rows) filter (where rejection is not null), 0) as rejected,
+                 coalesce(sum(orphans) filter (where rejection is null), 0) as orphans
             from total group by 1, 2) t),
        'reasons', (select coalesce(json_agg(r), '[]') from (
-          select refusal as reason, sum(rows) as rows from total where refusal is not null group by 1) r),
+          select rejection as reason, sum(rows) as rows from total where rejection is not null group by 1) r),
        'examples', (select coalesce(json_agg(e), '[]') from (
-          select id, refusal as reason, coalesce(detail, '') as detail from read
-            where refusal is not null order by id limit 1000) e),
+          select id, rejection as reason, coalesce(detail, '') as detail from read
+            where rejection is not null order by id limit 1000) e),
        'made', (select coalesce(json_agg(m), '[]') from (%[1]s) m)), trait.users, trait.ids
   from (select array_agg(user_id order by user_id, id) as users, array_agg(id order by user_id, id) as ids
           from (%[2]s) t) trait`
 
-// insertSQL stores the rows that are not refused. If careful, it skips rows that are already
+// insertSQL stores the rows that are not rejected. If careful, it skips rows that are already
 // stored.
 func insertSQL(from, kinds string, scale float64, careful bool) string {
 	columns, values, added := valuesOf(scale)
 	sql := fmt.Sprintf(readSQL, from, kinds) + fmt.Sprintf(`, made as (
   insert into oxbow.memories (%s)
   select %s
-    from (select *, %s from read where refusal is null offset 0) r order by user_id collate "C", created`,
+    from (select *, %s from read where rejection is null offset 0) r order by user_id collate "C", created`,
 		strings.Join(columns, ", "), strings.Join(values, ",\n         "), strings.Join(added, ",\n         "))
 	if !careful { // all rows are new, or the statement fails
-		return sql + ")" + fmt.Sprintf(totalsSQL, `select label as "from", rows from total where refusal is null`,
-			`select user_id, id from read where kind = 'trait' and refusal is null`)
+		return sql + ")" + fmt.Sprintf(totalsSQL, `select label as "from", rows from total where rejection is null`,
+			`select user_id, id from read where kind = 'trait' and rejection is null`)
 	}
 	return sql + `
   on conflict do nothing
@@ -267,7 +267,7 @@ func insertSQL(from, kinds string, scale float64, careful bool) string {
 func dryRunSQL(from, kinds string) string {
 	return fmt.Sprintf(readSQL, from, kinds) + fmt.Sprintf(totalsSQL, `
           select r.label as "from", count(*) as rows from read r
-           where r.refusal is null and not exists (select from oxbow.memories m
+           where r.rejection is null and not exists (select from oxbow.memories m
              where m.user_id = r.user_id and m.memory_type = r.kind and m.id = r.id)
            group by 1`, `select user_id, id from read where false`)
 }

@@ -65,8 +65,8 @@ type totals struct {
 		Reason string `json:"reason"`
 		Rows   int64  `json:"rows"`
 	} `json:"reasons"`
-	Made     []Type    `json:"made"`
-	Examples []Refusal `json:"examples"`
+	Made     []Type      `json:"made"`
+	Examples []Rejection `json:"examples"`
 }
 
 // add adds the result of a batch to the report.
@@ -83,17 +83,17 @@ func (r *Report) add(page batchResult) {
 		sum := r.of(t.From)
 		fresh := stored[t.From]
 		sum.To = t.To
-		sum.Rows, sum.Refused, sum.New, sum.There = sum.Rows+t.Rows, sum.Refused+t.Refused, sum.New+fresh,
-			sum.There+t.Rows-t.Refused-fresh
+		sum.Rows, sum.Rejected, sum.New, sum.Existing = sum.Rows+t.Rows, sum.Rejected+t.Rejected, sum.New+fresh,
+			sum.Existing+t.Rows-t.Rejected-fresh
 		if t.Orphans > 0 {
 			r.Orphans["superseded_by"] += t.Orphans
 		}
 	}
 	for _, c := range page.totals.Reasons {
-		r.Refused[c.Reason] += c.Rows
+		r.Rejected[c.Reason] += c.Rows
 	}
 	for _, e := range page.totals.Examples {
-		r.refuse(e)
+		r.reject(e)
 	}
 }
 
@@ -155,10 +155,10 @@ func (v *importer) verify(ctx context.Context, tx pgx.Tx, rows string, next *Rep
 }
 
 // repair clears references to missing memories and ends the verification: rows neither found nor
-// refused are missing.
+// rejected are missing.
 func (v *importer) repair(ctx context.Context, tx pgx.Tx, next *Report) error {
 	for i := range next.Types {
-		next.Types[i].Missing = max(0, next.Types[i].Missing-next.Types[i].Refused)
+		next.Types[i].Missing = max(0, next.Types[i].Missing-next.Types[i].Rejected)
 	}
 	tag, err := tx.Exec(ctx, `
 		update oxbow.memories m set superseded_by = null

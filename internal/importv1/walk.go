@@ -70,7 +70,7 @@ type batchResult struct {
 
 // walk processes the rows that satisfy a condition, one batch per transaction, and then moves to
 // the next stage. It splits a batch that PostgreSQL rejects until the rejected row is alone, and
-// refuses that row.
+// rejects that row.
 func (v *importer) walk(ctx context.Context, where string, work func(context.Context, pgx.Tx, string,
 	*Report) (batchResult, error)) error {
 	if v.source.conn != nil { // the same as for the target's transactions
@@ -226,21 +226,21 @@ func (v *importer) refuseNext(ctx context.Context, where string, why *pgconn.PgE
 		condition += " and " + where
 	}
 	// The error's text may quote the row.
-	refusal := Refusal{Reason: "PostgreSQL rejects it", Detail: "SQLSTATE " + why.Code}
+	rejection := Rejection{Reason: "PostgreSQL rejects it", Detail: "SQLSTATE " + why.Code}
 	var from string
 	err := v.reading().QueryRow(ctx, fmt.Sprintf(`select s.id, coalesce(%s, '') from %s s where %s order by s.id
 		limit 1`,
-		fmt.Sprintf(lowerSQL, v.source.sql("memory_type")), v.source.table, condition)).Scan(&refusal.ID, &from)
+		fmt.Sprintf(lowerSQL, v.source.sql("memory_type")), v.source.table, condition)).Scan(&rejection.ID, &from)
 	if err != nil {
 		return sourceError(err, v.source.name)
 	}
 	return v.commit(ctx, v.report.clone(), func(_ pgx.Tx, next *Report) error {
-		next.After = refusal.ID
+		next.After = rejection.ID
 		next.Looked++
-		if next.Stage == StageMemories || !slices.ContainsFunc(next.Refusals,
-			func(r Refusal) bool { return r.ID == refusal.ID }) {
-			next.Refused[refusal.Reason]++
-			next.refuse(refusal)
+		if next.Stage == StageMemories || !slices.ContainsFunc(next.Rejections,
+			func(r Rejection) bool { return r.ID == rejection.ID }) {
+			next.Rejected[rejection.Reason]++
+			next.reject(rejection)
 		}
 		if next.Stage == StageMemories {
 			if v.types[from] == "" {
@@ -249,7 +249,7 @@ func (v *importer) refuseNext(ctx context.Context, where string, why *pgconn.PgE
 			t := next.of(from)
 			t.To = string(v.types[from])
 			t.Rows++
-			t.Refused++
+			t.Rejected++
 		}
 		return nil
 	})

@@ -70,7 +70,7 @@ func (r *Reasoner) call(
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
-		how := r.terms.get()
+		how := r.negotiated.get()
 		messages, err := q.messages(how.format != formatSchema || r.cfg.Provider == provider.Ollama, bad)
 		if err != nil {
 			return "", err
@@ -85,7 +85,7 @@ func (r *Reasoner) call(
 			usage.Refused = q.refused.dropped
 		}
 		reasoner.Record(ctx, usage)
-		if err == nil || ctx.Err() != nil || adapted == maxAdaptation || !r.terms.adapt(how, x) {
+		if err == nil || ctx.Err() != nil || adapted == maxAdaptation || !r.negotiated.adapt(how, x) {
 			return answer, err
 		}
 	}
@@ -93,7 +93,7 @@ func (r *Reasoner) call(
 
 // send makes one request. It returns an error if there is no usable answer.
 func (r *Reasoner) send(
-	ctx context.Context, q question, how manner, messages []llms.MessageContent, usage *reasoner.Usage,
+	ctx context.Context, q question, how parameters, messages []llms.MessageContent, usage *reasoner.Usage,
 ) (string, *provider.Exchange, error) {
 	recorded, x := provider.Record(ctx)
 	model, options, err := r.model(q, how)

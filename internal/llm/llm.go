@@ -17,9 +17,9 @@ import (
 // Reasoner draws conclusions from memories, and extracts memories from conversations, by asking a
 // model. It is safe for concurrent use.
 type Reasoner struct {
-	cfg    Config
-	server provider.Server
-	terms  terms
+	cfg        Config
+	server     provider.Server
+	negotiated negotiated
 }
 
 var (
@@ -38,7 +38,7 @@ func Open(cfg Config) (*Reasoner, error) {
 	server := provider.Server{APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}
 	r := &Reasoner{cfg: cfg, server: server}
 	if cfg.Client != nil {
-		r.terms.how.format = formatJSON // langchaingo has no option for a schema
+		r.negotiated.how.format = formatJSON // langchaingo has no option for a schema
 	}
 	return r, nil
 }

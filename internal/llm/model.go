@@ -14,9 +14,9 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
-// manner holds the parameters of a request. Servers that speak OpenAI's protocol support different
+// parameters holds the parameters of a request. Servers that speak OpenAI's protocol support different
 // parts of it. If a server refuses a parameter, later requests omit it.
-type manner struct {
+type parameters struct {
 	format      format
 	limit       limit
 	temperature float64 // 0: the same as for others; 1: the only value that thinking models accept
@@ -40,20 +40,20 @@ const (
 	limitNone
 )
 
-// terms holds the manner that the server is known to support.
-type terms struct {
+// negotiated holds the parameters that the server is known to support.
+type negotiated struct {
 	mu  sync.Mutex
-	how manner
+	how parameters
 }
 
-func (t *terms) get() manner {
+func (t *negotiated) get() parameters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.how
 }
 
-// adapt chooses another manner if the server refused the one used. It reports whether to ask again.
-func (t *terms) adapt(used manner, x *provider.Exchange) bool {
+// adapt chooses other parameters if the server refused the one used. It reports whether to ask again.
+func (t *negotiated) adapt(used parameters, x *provider.Exchange) bool {
 	if x.Status != http.StatusBadRequest && x.Status != http.StatusUnprocessableEntity {
 		return false
 	}
@@ -102,7 +102,7 @@ func mentions(text string, any ...string) bool {
 }
 
 // model creates a client for one question, because the library binds the schema to the client.
-func (r *Reasoner) model(q question, how manner) (llms.Model, []llms.CallOption, error) {
+func (r *Reasoner) model(q question, how parameters) (llms.Model, []llms.CallOption, error) {
 	client := r.server.Client()
 	options := []llms.CallOption{llms.WithTemperature(how.temperature)}
 	if how.limit != limitNone {

@@ -41,7 +41,7 @@ func TestKilledImportV1StoresNothingTwice(t *testing.T) {
 	var report importv1.Report
 	require.NoError(t, json.Unmarshal([]byte(k.text(calm, `select value::text from oxbow.settings
 		where key = 'import_v1'`)), &report))
-	require.Equal(t, importv1.Type{Rows: 3001, New: 3001 - 6 - 375, Refused: 6 + 375}, report.Sum(),
+	require.Equal(t, importv1.Type{Rows: 3001, New: 3001 - 6 - 375, Rejected: 6 + 375}, report.Sum(),
 		"the empty ones and the odd ones")
 
 	interrupted, points := map[string]int{}, []string{failpoint.ImportWritten + ":2", failpoint.ImportCommitted + ":2"}
