@@ -106,6 +106,13 @@ func (r *reembed) run(ctx context.Context) (ReembedResult, error) {
 	if result.From == r.model {
 		return result, fmt.Errorf("%w: %s", ErrSameModel, r.model)
 	}
+	err = r.retry(ctx, func() error { // a mistake in the configuration shows before anything changes
+		_, _, err := jobs.Vectors(ctx, r.embedder, []string{"How are you?"})
+		return err
+	})
+	if err != nil {
+		return result, err
+	}
 	err = r.retry(ctx, func() (err error) {
 		r.progress.Resumed, err = store.BeginReembed(ctx, r.pool, r.model, reembedLockTime)
 		return err

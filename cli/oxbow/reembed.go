@@ -45,6 +45,9 @@ Connect as the owner of the tables, and not through a pooler in transaction mode
 				bar.set(min(now.Looked, now.Total))
 			})
 			bar.end()
+			if cmd.Context().Err() != nil {
+				a.say("Run the same command to continue.")
+			}
 			if errors.Is(err, worker.ErrSameModel) {
 				a.printf("Nothing to do: %s.\n", err)
 				return nil
