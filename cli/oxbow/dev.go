@@ -33,6 +33,9 @@ With a command, run it instead of a worker, with DATABASE_URL in its environment
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, command []string) (err error) {
 			ctx := cmd.Context()
+			if dir != "" && a.databaseURL != "" {
+				return usagef("--data-dir is for a private PostgreSQL: unset DATABASE_URL")
+			}
 			if a.databaseURL == "" {
 				server, err := localpg.Start(ctx, localpg.Config{DataDir: dir, Logger: a.logger()})
 				if err != nil {
@@ -80,7 +83,11 @@ func (a *app) printServer(server *localpg.Server, connect bool) {
 // runCommand runs a command on the database until it ends. On an interrupt it sends SIGTERM, and kills the command
 // 10 seconds later.
 func (a *app) runCommand(ctx context.Context, command []string) error {
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	name := command[0]
+	if self, err := os.Executable(); err == nil && name == "oxbow" {
+		name = self // it need not be in $PATH
+	}
+	cmd := exec.CommandContext(ctx, name, command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
 	cmd.Env = append(os.Environ(), "DATABASE_URL="+a.databaseURL)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

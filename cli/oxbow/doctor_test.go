@@ -123,6 +123,8 @@ func TestDoctorFinds(t *testing.T) {
 			values (now(), now() + interval '1 hour', 'x');
 			insert into oxbow.job_schedules (kind, next_run_at) values ('sweep', now() - interval '30 minutes')`,
 			"periodic jobs", "sweep should have run 30 min ago", doctor.LevelWarning},
+		"schedule": {`insert into oxbow.job_schedules (kind, schedule) values ('embed', '5 minutes')`, "periodic jobs",
+			"a schedule for embed, which is not a periodic kind", doctor.LevelAdvice},
 		"retried": {`insert into oxbow.river_job (kind, queue, args, state, attempt, errors)
 			values ('reflect', 'reflect', '{}', 'retryable', 2, array['{"error": "no sense"}']::jsonb[])`,
 			"queue", "1 job of kind reflect failed and will be retried: no sense", doctor.LevelAdvice},

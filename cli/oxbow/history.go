@@ -44,7 +44,8 @@ Without --user, search the memories of all users, which is slow in a large datab
 				u.printf("\n")
 				u.printChanges(s)
 				if s.Versions[0].Type == oxbow.TypeTrait {
-					u.printf("\nFor the evidence, run: oxbow trait %s --user %s\n", id, printable(u.id))
+					u.printf("\nFor the evidence, run: oxbow trait %s --user %s\n", s.Versions[len(s.Versions)-1].ID,
+						printable(u.id))
 				}
 			})
 		}),
@@ -80,7 +81,7 @@ func versionState(v oxbow.Memory) string {
 	switch {
 	case !v.ForgottenAt.IsZero():
 		return "forgotten"
-	case !v.InvalidAt.IsZero() && !v.InvalidAt.After(trueFrom(v)):
+	case v.Type != oxbow.TypeTrait && !v.InvalidAt.IsZero() && !v.InvalidAt.After(trueFrom(v)):
 		return "never true"
 	case v.SupersededBy != uuid.Nil:
 		return "superseded"
@@ -144,7 +145,7 @@ func changedText(c oxbow.Change) string {
 
 // eventName returns the name of a change in the history.
 func eventName(event string) string {
-	names := map[string]string{"ADD": "stored", "UPDATE": "updated", "SUPERSEDE": "superseded", "DELETE": "forgotten",
+	names := map[string]string{"ADD": "stored", "UPDATE": "changed to", "SUPERSEDE": "changed to", "DELETE": "forgotten",
 		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used",
 		"EXPIRE":  "expired",
 		"PROMOTE": "promoted"}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
@@ -44,6 +45,9 @@ func run(ctx context.Context, args []string, a *app) int {
 	if a.isUsage(err) {
 		_, _ = fmt.Fprintf(a.err, "Run %q for usage.\n", cmd.CommandPath()+" --help")
 		return exitUsage
+	}
+	if program, ok := errors.AsType[*exec.ExitError](err); ok && program.ExitCode() > 0 {
+		return program.ExitCode() // of oxbow dev -- COMMAND
 	}
 	return exitFailed
 }

@@ -126,7 +126,7 @@ func TestSupersedeAndAsOf(t *testing.T) {
 	text := d.ok("show", old)
 	require.Contains(t, text, "Ada works in Delft.")
 	require.Contains(t, text, "by "+current)
-	require.Regexp(t, `superseded +1 +cli +Ada works in Lund\. +a new job`, text)
+	require.Regexp(t, `changed to +1 +cli +Ada works in Lund\. +a new job`, text)
 	require.Regexp(t, `embedded +yes`, text)
 	require.Contains(t, text, "embed")
 	require.Equal(t, map[string]any{"context": "work"}, decoded[details](t,

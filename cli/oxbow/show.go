@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,7 +92,7 @@ func (u *user) printDetails(d details) {
 	u.printf("\n")
 	t := u.table("when", "what", "#version", "by", "~text", "|why")
 	for _, c := range d.History {
-		text := c.NewContent
+		text := cmp.Or(changedText(c), c.NewContent)
 		if c.Event == "DELETE" {
 			text = "" // unchanged
 		}

@@ -33,7 +33,8 @@ const (
 	gap        = 2  // between columns
 	minText    = 24 // least width of the text column
 	narrowText = 30
-	textRows   = 3 // lines of a long text shown per row
+	textRows   = 3   // lines of a long text shown per row
+	cutText    = 300 // width of a long text that is not written to a terminal
 )
 
 // newTable returns a table with the named columns, each with an optional mark.
@@ -65,9 +66,13 @@ func (t *table) add(cells ...any) {
 }
 
 // print writes the table without columns that are empty in every row. On a terminal it fits the width; a table that
-// cannot becomes one paragraph per row.
+// cannot becomes one paragraph per row. Elsewhere a row is one line, and a long text is cut.
 func (t *table) print() {
-	if column := slices.Index(t.kind, text); t.columns > 0 && column >= 0 {
+	if column := slices.Index(t.kind, text); t.columns == 0 && column >= 0 {
+		for _, row := range t.rows {
+			row[column] = displaywidth.TruncateString(row[column], cutText, "…")
+		}
+	} else if column >= 0 {
 		room := t.room(column)
 		if room < minText {
 			t.printParagraphs(column)

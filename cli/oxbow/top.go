@@ -213,7 +213,7 @@ func providersLine(now gauges.Pulse) string {
 		}
 	}
 	if waiting > 0 {
-		line = fmt.Sprintf("%s does not answer; waiting for it: %s", now.Model.Model, count(waiting, "job"))
+		line = fmt.Sprintf("%s: put off until it answers, or a worker uses it: %s", now.Model, count(waiting, "job"))
 	}
 	if now.Reasoner != nil {
 		line += "; " + reasonerLine(*now.Reasoner, now.At)

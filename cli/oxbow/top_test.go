@@ -38,7 +38,7 @@ func TestTopOnce(t *testing.T) {
 	require.Regexp(t, `extract +1 +[3-5]\d s`, text, "the running one")
 	require.Regexp(t, `reflect +retryable +3 +3 min +磁盘已满: the disk is full`, text)
 	require.Contains(t, text, "memories to embed, for 5 min; messages to extract: 1")
-	require.Contains(t, text, "local-v1 does not answer; waiting for it: 1 job")
+	require.Contains(t, text, "put off until it answers, or a worker uses it: 1 job")
 }
 
 // pictures records what top draws, and stops it after enough screens.

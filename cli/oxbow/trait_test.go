@@ -27,7 +27,7 @@ func TestTrait(t *testing.T) {
 		`user +林`,
 		`subtype +behavior`,
 		`stage +emerging`,
-		`confidence +0\.302, decayed from 0\.302 on 2025-04-01 20:00`,
+		`confidence +0\.302; 0\.302 at the last event, 2025-04-01 20:00`,
 		`next +decays to candidate on 2025-04-03 without new evidence`,
 		`context +personal`,
 		`part of +喜欢清晨 \(subtype preference, stage established, 0\.65, ` + preference.String() + `\)`,
@@ -103,8 +103,8 @@ func TestTraitNext(t *testing.T) {
 		{traittest.Watched(traittest.Day(1, 1), traittest.Day(1, 31)),
 			`next          its window ends on 2025-01-31; it dissolves then unless two reflections reinforce it first`},
 		{traittest.Created(traittest.Day(1, 1).AddDate(-1, 0, 0), 0.599999),
-			`stage         candidate, decayed from emerging on 2024-01-01 12:00\n` +
-				`confidence    0\.09\d, decayed from 0\.600 on 2024-01-01 12:00`},
+			`stage         candidate by decay; emerging at the last event, 2024-01-01 12:00\n` +
+				`confidence    0\.09\d; 0\.600 at the last event, 2024-01-01 12:00`},
 	} {
 		id := traittest.Trait{UserID: "ada", Events: []traittest.Event{trait.event}}.Insert(t, pool)
 		require.Regexp(t, trait.says, d.ok("trait", id.String(), "--now", "2025-01-02"))

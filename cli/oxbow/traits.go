@@ -169,7 +169,7 @@ func shortIDs(traits []oxbow.Trait) map[uuid.UUID]string {
 
 // traitTable returns a table in which the text of a trait is indented by its depth.
 func (u *user) traitTable(tree []branch, short map[uuid.UUID]string) *table {
-	t := u.table("~trait", "subtype", "stage", "#confidence", "#stored", "context", "#for", "#against", "reinforced",
+	t := u.table("~trait", "subtype", "stage", "#confidence", "#stored", "context", "#for", "#against", "last evidence",
 		"window ends", "id")
 	for _, b := range tree {
 		indent := strings.Repeat("  ", b.depth)

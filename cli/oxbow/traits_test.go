@@ -67,7 +67,7 @@ func TestTraits(t *testing.T) {
 
 	text := d.ok("traits", "林", "--now", "2025-04-02")
 	lines := strings.Split(text, "\n")
-	require.Regexp(t, `^trait +subtype +stage +confidence +stored +context +for +against +reinforced +id$`, lines[0])
+	require.Regexp(t, `^trait +subtype +stage +confidence +stored +context +for +against +last evidence +id$`, lines[0])
 	require.Len(t, lines, 10)
 	require.Regexp(t, `^林是一个自律、有条理的人。 +core +core +0\.90 +0\.90 +general +0 +0 +`+short(core), lines[2])
 	require.Regexp(t, `^  喜欢清晨 +preference +established +0\.65 +0\.65 +contextual +0 +0 +`+short(preference), lines[3])

@@ -65,14 +65,14 @@ func (v *traitView) stage() string {
 	if v.t.Stage == v.t.StoredStage {
 		return v.t.Stage
 	}
-	return fmt.Sprintf("%s, decayed from %s on %s", v.t.Stage, v.t.StoredStage, v.minute(v.t.ConfidenceAt))
+	return fmt.Sprintf("%s by decay; %s at the last event, %s", v.t.Stage, v.t.StoredStage, v.minute(v.t.ConfidenceAt))
 }
 
 func (v *traitView) confidence() string {
 	if v.t.Confidence == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.3f, decayed from %.3f on %s", v.t.Confidence, v.t.StoredConfidence,
+	return fmt.Sprintf("%.3f; %.3f at the last event, %s", v.t.Confidence, v.t.StoredConfidence,
 		v.minute(v.t.ConfidenceAt))
 }
 

@@ -111,6 +111,11 @@ func (e *examination) periodic(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
+	for kind, s := range schedules {
+		e.check(!jobs.KindOf(kind).Periodic() && s.Schedule != "", LevelAdvice,
+			fmt.Sprintf("oxbow.job_schedules has a schedule for %s, which is not a periodic kind", kind),
+			"It has no effect.", "Delete the row; oxbow jobs lists the kinds.")
+	}
 	for _, kind := range jobs.Names((*jobs.Kind).Periodic) {
 		s := schedules[kind]
 		if next := s.NextRunAt; next != nil {
