@@ -71,12 +71,7 @@ type File = store.File
 
 // Error reports a file that cannot be read: it is empty, binary, broken, encrypted, too large or not UTF-8, or it
 // contains no text.
-type Error struct {
-	// Problem completes a sentence that begins with the file, such as "is empty".
-	Problem string
-}
-
-func (e *Error) Error() string { return "the file " + e.Problem }
+type Error = document.Error
 
 // Ingest reads a file, splits its text into chunks, and stores each chunk as a memory of type document with
 // the source "ingest", in the order of the file. The metadata of a memory has file_id, file_name, media_type,
@@ -109,22 +104,25 @@ func Ingest(ctx context.Context, client *oxbow.Client, f NewFile) (report Report
 	hash := sha256.Sum256(content)
 	file.ContentHash, file.Bytes = hex.EncodeToString(hash[:]), int64(len(content))
 	if file.MediaType, err = document.MediaType(f.Path, f.MediaType, content); err != nil {
-		return report, f.unreadable(err)
+		return report, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	report.MediaType, report.Bytes = file.MediaType, file.Bytes
 
-	ingested, err := ingestedBefore(ctx, client, f.UserID, file)
-	if err != nil {
-		return report, err
-	}
-	if ingested != nil {
-		report.FileID, report.Unchanged, report.Chunks, report.Kept = ingested.ID, true, ingested.Chunks,
-			ingested.Chunks
+	var same store.File
+	err = client.InTx(ctx, f.UserID, func(tx pgx.Tx) (err error) {
+		same, err = store.SameFile(ctx, tx, f.UserID, file)
+		return err
+	})
+	switch {
+	case err == nil:
+		report.FileID, report.Unchanged, report.Chunks, report.Kept = same.ID, true, same.Chunks, same.Chunks
 		return report, nil
+	case !errors.Is(err, store.ErrNotFound):
+		return report, err
 	}
 	read, err := document.Read(ctx, file.MediaType, content, splitting)
 	if err != nil {
-		return report, f.unreadable(err)
+		return report, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	chunks := make([]store.FileChunk, len(read))
 	for i, chunk := range read {
@@ -199,50 +197,11 @@ func (f *NewFile) validate() (store.File, document.Splitting, error) {
 
 func (f *NewFile) read() ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(f.Content, document.MaxBytes+1))
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("%s: it cannot be read: %w", f.Path, err)
-	case len(content) == 0:
-		return nil, f.unreadable(document.Empty())
-	case len(content) > document.MaxBytes:
-		return nil, f.unreadable(document.TooLarge())
+	}
+	if err := document.CheckSize(len(content)); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	return content, nil
-}
-
-// unreadable adds the path to an error, and turns a *document.Error into an *Error.
-func (f *NewFile) unreadable(err error) error {
-	if about, ok := errors.AsType[*document.Error](err); ok {
-		err = &Error{Problem: about.Problem}
-	}
-	return fmt.Errorf("%s: %w", f.Path, err)
-}
-
-// ingestedBefore returns the stored file of the path if its content and settings are the same, otherwise nil.
-func ingestedBefore(ctx context.Context, client *oxbow.Client, userID string, file store.File) (
-	same *store.File, err error,
-) {
-	err = client.InTx(ctx, userID, func(tx pgx.Tx) error {
-		found, err := store.FileOf(ctx, tx, userID, file.Path)
-		if errors.Is(err, store.ErrNoFile) {
-			return nil
-		}
-		if err == nil && found.ContentHash == file.ContentHash && found.MediaType == file.MediaType &&
-			sameJSON(found.Settings, file.Settings) && sameJSON(found.Metadata, file.Metadata) {
-			same = &found
-		}
-		return err
-	})
-	return same, err
-}
-
-// sameJSON reports whether two JSON values are equal, ignoring white space and the order of keys.
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
-	}
-	m, errX := json.Marshal(x)
-	n, errY := json.Marshal(y)
-	return errX == nil && errY == nil && string(m) == string(n)
 }

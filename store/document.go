@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -58,13 +57,11 @@ func Files(ctx context.Context, db DB, userID string) ([]File, error) {
 	return Collect[File](ctx, db, selectFiles+` order by f.path`, userID)
 }
 
-// FileOf returns one file of a user, or ErrNoFile.
-func FileOf(ctx context.Context, db DB, userID, path string) (File, error) {
-	file, err := CollectOne[File](ctx, db, selectFiles+` and f.path = $2`, userID, path)
-	if errors.Is(err, ErrNotFound) {
-		err = ErrNoFile
-	}
-	return file, err
+// SameFile returns the user's file with the path, content, type, settings and metadata of f, or ErrNotFound.
+func SameFile(ctx context.Context, db DB, userID string, f File) (File, error) {
+	return CollectOne[File](ctx, db, selectFiles+` and f.path = $2 and f.content_hash = $3 and f.media_type = $4
+		and f.settings = $5::jsonb and f.metadata = $6::jsonb`,
+		userID, f.Path, f.ContentHash, f.MediaType, f.Settings, f.Metadata)
 }
 
 // Ingest stores a file's chunks and replaces existing ones. It uses the fields Path, MediaType,

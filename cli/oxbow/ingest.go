@@ -112,15 +112,11 @@ type unreadableError struct{ error }
 func (e *unreadableError) Unwrap() error { return e.error }
 
 func (d *database) ingestFile(ctx context.Context, name string, file documents.NewFile) (documents.Report, error) {
-	in, size, err := d.open(ctx, name)
+	in, _, err := d.open(ctx, name)
 	if err != nil {
 		return documents.Report{}, &unreadableError{err}
 	}
 	defer in.Close()
-	if size > documents.MaxBytes {
-		err = fmt.Errorf("%s: the file is larger than %d MiB", name, documents.MaxBytes>>20)
-		return documents.Report{}, &unreadableError{err}
-	}
 	content := &countingReader{Reader: in}
 	file.Content = content
 	report, err := documents.Ingest(ctx, d.client, file)

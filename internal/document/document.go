@@ -27,7 +27,7 @@ type Chunk struct {
 
 // Error reports a file that cannot be read as a document.
 type Error struct {
-	// Problem describes the file without its name, such as "is empty".
+	// Problem completes a sentence that begins with the file, such as "is empty".
 	Problem string
 }
 
@@ -47,11 +47,8 @@ func Register(mediaType string, r Reader) { readers[mediaType] = r }
 // Read returns the chunks of a file in order. mediaType is one that MediaType returned, and s must
 // be valid. An error about the file is an *Error.
 func Read(ctx context.Context, mediaType string, content []byte, s Splitting) ([]Chunk, error) {
-	switch {
-	case len(content) == 0:
-		return nil, Empty()
-	case len(content) > MaxBytes:
-		return nil, TooLarge()
+	if err := CheckSize(len(content)); err != nil {
+		return nil, err
 	}
 	read := readers[mediaType]
 	if read == nil {
@@ -71,10 +68,13 @@ func Read(ctx context.Context, mediaType string, content []byte, s Splitting) ([
 	return chunks, err
 }
 
-// Empty returns the error for a file without bytes.
-func Empty() error { return Errorf("is empty") }
-
-// TooLarge returns the error for a file larger than MaxBytes.
-func TooLarge() error {
-	return Errorf("is larger than %d MiB", MaxBytes>>20)
+// CheckSize returns an *Error if a file of that many bytes is empty or too large.
+func CheckSize(bytes int) error {
+	switch {
+	case bytes == 0:
+		return Errorf("is empty")
+	case bytes > MaxBytes:
+		return Errorf("is larger than %d MiB", MaxBytes>>20)
+	}
+	return nil
 }
