@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
@@ -35,36 +36,19 @@ type Item struct {
 // trait, supporting or contradicting; in an extraction messages or recalled; in a resolution
 // conflicts.
 func (r Request) Data(name string) []Item {
+	begin := regexp.MustCompile(`(?m)^<<<(\S*) ` + name + `\n`)
 	for _, m := range r.Messages {
-		if m.Role != "user" {
+		at := begin.FindStringSubmatchIndex(m.Content)
+		if m.Role != "user" || at == nil {
 			continue
 		}
-		for begin, text := range lines(m.Content) {
-			boundary, named, ok := strings.Cut(strings.TrimPrefix(begin, "<<<"), " ")
-			if !ok || !strings.HasPrefix(begin, "<<<") || named != name {
-				continue
-			}
-			array, _, ok := strings.Cut(text, "\n"+boundary+">>>")
-			var items []Item
-			if ok && json.Unmarshal([]byte(array), &items) == nil {
-				return items
-			}
+		array, _, ok := strings.Cut(m.Content[at[1]:], "\n"+m.Content[at[2]:at[3]]+">>>")
+		var items []Item
+		if ok && json.Unmarshal([]byte(array), &items) == nil {
+			return items
 		}
 	}
 	return nil
-}
-
-// lines yields each line of a text with the text that follows it.
-func lines(text string) func(yield func(line, rest string) bool) {
-	return func(yield func(line, rest string) bool) {
-		for text != "" {
-			line, rest, _ := strings.Cut(text, "\n")
-			if !yield(line, rest) {
-				return
-			}
-			text = rest
-		}
-	}
 }
 
 // Memories returns the references of the shown memories whose text contains any of the words, or of
