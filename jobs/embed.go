@@ -174,6 +174,27 @@ func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
 	return w.postpone(ctx, err)
 }
 
+// EmbedNow does for memories what their jobs would do, but completes and enqueues no job. The error is an
+// *UnavailableError, a *store.ModelMismatchError or a database error.
+func (c Config) EmbedNow(ctx context.Context, refs []store.MemoryRef) error {
+	w := newEmbedWorker(c)
+	memories, err := store.Embeddables(ctx, c.DB, refs, w.model().Model)
+	if err != nil {
+		return err
+	}
+	made, err := w.embed(ctx, memories)
+	if err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, c.DB, func(tx pgx.Tx) error {
+		if err := w.save(ctx, tx, made); err != nil {
+			return err
+		}
+		_, err := store.IndexMemories(ctx, tx, refs)
+		return err
+	})
+}
+
 // cut puts back the jobs whose texts do not fit into one call. The next batches are smaller, so that few long texts are
 // read in vain.
 func (w *embedWorker) cut(ctx context.Context, b *batch[EmbedArgs], memories []store.Embeddable) []store.Embeddable {

@@ -16,6 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/eval"
 	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/worker"
 )
 
 // eraseTimeout limits the erasure at the end of an evaluation, which also runs after an interrupt.
@@ -80,7 +81,12 @@ func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
 		if err := store.CheckModel(ctx, d.pool, model); err != nil {
 			return err
 		}
-		run := &evaluation{database: d, embedder: embedder, prefix: "eval-" + uuid.NewString()[:8] + "-"}
+		w, err := worker.New(ctx, flags.work.config(d.databaseURL, d.logger()))
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		run := &evaluation{database: d, worker: w, prefix: "eval-" + uuid.NewString()[:8] + "-"}
 		for _, user := range set.Users {
 			run.users = append(run.users, run.prefix+user)
 		}
@@ -155,7 +161,7 @@ func spread(questions []eval.Question, n int) []eval.Question {
 // evaluation is one run. Its users are those of the file, each with the run's prefix.
 type evaluation struct {
 	*database
-	embedder oxbow.Embedder
+	worker   *worker.Worker
 	prefix   string
 	users    []string
 	loaded   int64 // memories
@@ -169,7 +175,7 @@ func (r *evaluation) measure(ctx context.Context, name string, file []byte, ques
 		return none, fmt.Errorf("%s: %w", name, err)
 	}
 	if flags.extract {
-		if err := r.extract(ctx, flags); err != nil {
+		if err := r.extract(ctx); err != nil {
 			return none, err
 		}
 	}

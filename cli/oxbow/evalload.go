@@ -3,21 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/store"
-	"github.com/oxbow-memory/oxbow/worker"
 )
 
 // load imports the file's memories. It hides the run's users from workers before it commits.
@@ -40,7 +36,7 @@ func (r *evaluation) load(ctx context.Context, file []byte) error {
 }
 
 // extract turns the loaded memories into messages and extracts memories from them, as a worker does.
-func (r *evaluation) extract(ctx context.Context, flags *evalFlags) error {
+func (r *evaluation) extract(ctx context.Context) error {
 	var sessions []store.Session
 	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) (err error) {
 		sessions, r.messages, err = store.MessagesFromMemories(ctx, tx, r.users)
@@ -49,16 +45,11 @@ func (r *evaluation) extract(ctx context.Context, flags *evalFlags) error {
 	if err != nil {
 		return err
 	}
-	w, err := worker.New(ctx, flags.work.config(r.databaseURL, r.logger()))
-	if err != nil {
-		return err
-	}
-	defer w.Close()
 	bar := r.progress("extract", r.messages)
 	defer bar.end()
 	var extracted atomic.Int64
 	err = inParallel(ctx, sessions, func(ctx context.Context, s store.Session) error {
-		if err := w.Extract(ctx, s.UserID, s.ID, func(done int) { extracted.Add(int64(done)) }); err != nil {
+		if err := r.worker.Extract(ctx, s.UserID, s.ID, func(done int) { extracted.Add(int64(done)) }); err != nil {
 			return fmt.Errorf("extract from session %q: %w", s.ID, err)
 		}
 		return nil
@@ -75,10 +66,7 @@ func (r *evaluation) extract(ctx context.Context, flags *evalFlags) error {
 	return err
 }
 
-const (
-	evalBatch    = 128 // memories in a transaction, as in an embed job
-	evalAttempts = 4   // requests to a provider that is unavailable
-)
+const evalBatch = 128 // memories in a transaction, as in an embed job
 
 // embed adds what the worker's embed job adds to the memories: vectors and search terms.
 func (r *evaluation) embed(ctx context.Context) error {
@@ -94,7 +82,7 @@ func (r *evaluation) embed(ctx context.Context) error {
 	}
 	bar := r.progress("embed", total)
 	defer bar.end()
-	return inParallel(ctx, batches, r.embedBatch, func(b []store.MemoryRef) { bar.add(int64(len(b))) })
+	return inParallel(ctx, batches, r.worker.Embed, func(b []store.MemoryRef) { bar.add(int64(len(b))) })
 }
 
 // inParallel works on a few tasks at once until one fails. It calls done after each task, one at a time.
@@ -115,57 +103,4 @@ func inParallel[T any](ctx context.Context, tasks []T, work func(context.Context
 		})
 	}
 	return group.Wait()
-}
-
-func (r *evaluation) embedBatch(ctx context.Context, batch []store.MemoryRef) error {
-	memories, err := store.Embeddables(ctx, r.pool, batch, r.embedder.Model())
-	if err != nil {
-		return err
-	}
-	texts := make([]string, len(memories))
-	for i, m := range memories {
-		texts[i] = m.Text
-	}
-	made, err := r.vectors(ctx, texts)
-	if err != nil {
-		return err
-	}
-	var embedded []store.MemoryRef
-	var vectors [][]float32
-	for i, v := range made {
-		if v != nil { // nil: the provider refused the text
-			embedded, vectors = append(embedded, memories[i].MemoryRef), append(vectors, v)
-		}
-	}
-	model := store.EmbeddingModel{Model: r.embedder.Model(), Dimension: r.embedder.Dimension()}
-	return pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
-		if _, err := store.WriteVectors(ctx, tx, model, embedded, vectors); err != nil {
-			return err
-		}
-		_, err := store.IndexMemories(ctx, tx, batch)
-		return err
-	})
-}
-
-// vectors asks the provider, and retries after a pause if it is unavailable.
-func (r *evaluation) vectors(ctx context.Context, texts []string) ([][]float32, error) {
-	for attempt := 1; ; attempt++ {
-		made, err := r.embedder.Embed(ctx, texts)
-		failed, ok := errors.AsType[*embedding.Error](err)
-		switch {
-		case err == nil || (ok && len(failed.Texts) > 0):
-			return made, nil
-		case !ok:
-			return nil, err
-		case attempt == evalAttempts:
-			return nil, fmt.Errorf("after %d attempts: %w", attempt, err)
-		}
-		pause := time.NewTimer(max(failed.RetryAfter, time.Duration(attempt)*2*time.Second))
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return nil, ctx.Err()
-		}
-	}
 }
