@@ -102,7 +102,7 @@ func rows(t *testing.T, pool *pgxpool.Pool, user string) (text string) {
 	t.Helper()
 	require.NoError(t, pool.QueryRow(t.Context(), `
 		select concat_ws(E'\n',
-		  (select string_agg((to_jsonb(m) - 'version' - 'updated_at')::text, E'\n' order by m.id)
+		  (select string_agg((to_jsonb(m) - 'version' - 'updated_at' - 'former_ends')::text, E'\n' order by m.id)
 		  from oxbow.memories_trait m where m.user_id = $1),
 		  (select string_agg((to_jsonb(e) - 'confidence' - 'factor' || jsonb_build_object('confidence',
 		  round(e.confidence::numeric, 9), 'factor', round(e.factor::numeric, 9)))::text,
