@@ -18,6 +18,15 @@ type Extractor interface {
 	Resolve(ctx context.Context, now time.Time, conflicts []Conflict) ([]Resolution, error)
 }
 
+// FactReader reads facts that an application stored, so that Resolve can compare them. It is safe for concurrent use.
+type FactReader interface {
+	// Fact returns what a fact is about. It may be in the first person, in the third or without a subject: "Lives in
+	// Porto", "The user works at a bakery", "Ada has two cats". All these are about the user, if speaker is empty or
+	// "Ada". Fact sets Type, Content, Speaker, Category, Negates and About; the keys of another subject than the user
+	// begin with it: "tom:home".
+	Fact(content, speaker string) Candidate
+}
+
 // Message is one message of a conversation.
 type Message struct {
 	ID      uuid.UUID
@@ -98,7 +107,7 @@ type Candidate struct {
 	// attributes with one value at a time (home, job, employer, name), or the subject of a taste:
 	// memories about the same are its conflicts, however different
 	About   []string
-	Sources []uuid.UUID
+	Sources []uuid.UUID // its messages; none: an application stored it
 }
 
 // Extraction is the result of Extract.

@@ -3,6 +3,7 @@ package extract
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // attribute is an attribute with one value at a time, such as a name, a home or a favourite colour, and its value.
@@ -15,7 +16,8 @@ type attribute struct {
 }
 
 // kinds maps the names of values in the patterns to attributes.
-var kinds = map[string]string{"role": "job", "company": "employer"}
+var kinds = map[string]string{"role": "job", "company": "employer", "vehicle": "my:car", "venue": "employer",
+	"weight": "my:weight"}
 
 // attributesOf returns the attributes that a sentence states, by the patterns of facts.txt.
 func (s *sentence) attributesOf() []attribute {
@@ -44,6 +46,7 @@ func (s *sentence) attributesOf() []attribute {
 		for _, c := range m.Captures {
 			a := attribute{key: c.Name, value: c.Value, denied: denied, start: t.Tokens[c.Start].Start,
 				end: t.Tokens[c.End-1].End}
+			a.extend(s.text)
 			switch {
 			case c.Name == "of" || c.Name == "denied" || c.Name == "number":
 				continue
@@ -57,6 +60,21 @@ func (s *sentence) attributesOf() []attribute {
 	}
 	s.found = known(s.found)
 	return s.found
+}
+
+// extend adds to a value the rest of an address or a number, which marks divide: "ana@example.com", "555-0199".
+func (a *attribute) extend(text string) {
+	rest := text[a.end:]
+	if len(rest) < 2 || !strings.ContainsRune("@-,./", rune(rest[0])) || !isWordByte(rest[1]) ||
+		!isWordByte(text[a.end-1]) || rest[0] != '@' && (text[a.end-1] > '9' || rest[1] > '9') {
+		return
+	}
+	n := strings.IndexFunc(rest, func(r rune) bool { return r <= ' ' || r >= utf8.RuneSelf })
+	if n < 0 {
+		n = len(rest)
+	}
+	more := strings.TrimRight(rest[:n], ".,;!?")
+	a.value, a.end = a.value+strings.ToLower(more), a.end+len(more)
 }
 
 // known drops repetitions, and the end of a job or home if the same sentence states the new value.

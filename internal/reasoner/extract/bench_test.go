@@ -146,3 +146,27 @@ func BenchmarkRecords(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkFact reads one stored fact.
+func BenchmarkFact(b *testing.B) {
+	var facts []string
+	for _, name := range []string{"apart.en.txt", "apart.zh.txt"} {
+		for _, l := range linesOf(b, name) {
+			facts = append(facts, l[0])
+		}
+	}
+	New().Fact("Lives in Porto", "") // reads the patterns
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		New().Fact(facts[i%len(facts)], "Ada")
+	}
+}
+
+// BenchmarkStoredSense interprets one stored fact for Resolve.
+func BenchmarkStoredSense(b *testing.B) {
+	lines := append(linesOf(b, "apart.en.txt"), linesOf(b, "apart.zh.txt")...)
+	senseBy("Lives in Porto", "", true) // reads the patterns
+	for i := 0; b.Loop(); i++ {
+		senseBy(lines[i%len(lines)][0], "Ada", true)
+	}
+}

@@ -166,15 +166,23 @@ func tasteOf(c *reasoner.Candidate) []string {
 	if c.Type != "fact" || !taste && !c.Negates {
 		return nil
 	}
-	objects := senseOf(c.Content).objects
-	if len(objects) == 0 {
-		return nil
+	s := senseOf(c.Content)
+	if key := tasteIn(&s); key != "" {
+		return []string{key}
 	}
-	last := objects[max(0, len(objects)-2):]
+	return nil
+}
+
+// tasteIn returns the attribute of the object of a statement; empty if there is none.
+func tasteIn(s *sense) string {
+	if len(s.objects) == 0 {
+		return ""
+	}
+	last := s.objects[max(0, len(s.objects)-2):]
 	if !pattern.HasHan(last[len(last)-1]) {
 		last = last[len(last)-1:]
 	}
-	return []string{"taste:" + strings.Join(last, "")}
+	return "taste:" + strings.Join(last, "")
 }
 
 // importanceOf returns 0.3 to 0.6 for an event, depending on its length and emotion, and the weight of its kind for

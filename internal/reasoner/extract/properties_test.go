@@ -61,5 +61,8 @@ func FuzzExtract(f *testing.F) {
 		}
 		_, err := New().Resolve(context.Background(), said, conflicts)
 		require.NoError(t, err)
+		for _, speaker := range []string{"", two} {
+			require.Equal(t, one, New().Fact(one, speaker).Content)
+		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 )
 
 // Resolve decides about each candidate. Similarity only nominates; the statements themselves
@@ -29,12 +30,14 @@ func (*Extractor) Resolve(ctx context.Context, now time.Time,
 func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
 	candidate := read(c.Candidate.Content)
 	content, retracts := candidate.retraction()
-	s := senseOf(content)
+	stored := len(c.Candidate.Sources) == 0 // no message said it
+	s := senseBy(content, c.Candidate.Speaker, stored)
 	var own []reasoner.Held // of the same speaker
 	var held []sense
 	for _, h := range c.Similar {
 		if strings.EqualFold(h.Speaker, c.Candidate.Speaker) {
-			own, held = append(own, h), append(held, senseOf(h.Content))
+			told := stored || !language.Read(h.Content).Has("first")
+			own, held = append(own, h), append(held, senseBy(h.Content, h.Speaker, told))
 		}
 	}
 	// Events of different days are different, however similar.
@@ -108,18 +111,42 @@ type sense struct {
 	several    bool // it may be about more than one thing, or somebody's: "tea and coffee", "my sister's dog", 茶和咖啡
 }
 
-// senseOf interprets a statement.
+// senseBy interprets a statement of a speaker, or a fact that an application stored.
+func senseBy(text, speaker string, stored bool) sense {
+	if stored {
+		return senseIn(text, partsOf(text, speaker))
+	}
+	return senseOf(text)
+}
+
+// senseOf interprets a statement of its speaker.
 func senseOf(text string) sense {
-	var s sense
 	sentences, _ := split(cutAt(text, maxContent))
-	s.sentences = len(sentences)
+	said := make([]part, len(sentences))
 	for i := range sentences {
-		one := sentences[i]
+		said[i].sentence = sentences[i]
+	}
+	return senseIn(text, said)
+}
+
+// senseIn interprets the sentences of a text.
+func senseIn(text string, said []part) sense {
+	s := sense{sentences: len(said)}
+	var subjects []string
+	for i := range said {
+		one := said[i].sentence
 		if rest, ok := withoutContinuance(&one); ok {
-			s.continues = len(sentences) == 1
+			s.continues = len(said) == 1
 			one = read(rest)
 		}
-		s.attributes = append(s.attributes, one.attributesOf()...)
+		for _, a := range said[i].attributes(&one) {
+			a.key = keyOf(said[i].subject, a.key)
+			s.attributes = append(s.attributes, a)
+		}
+		for _, k := range language.Read(said[i].subject).Tokens {
+			subjects = append(subjects, stem(k.Lower))
+		}
+		s.words = append(s.words, subjects...)
 		s.over = s.over || one.Has("over")
 		s.several = s.several || one.Has("sense.several")
 		s.negated = s.negated || one.negations()%2 != 0
@@ -128,13 +155,15 @@ func senseOf(text string) sense {
 	if s.over {
 		s.negated = true
 	}
-	if asked, said, ok := strings.Cut(text, " — "); ok { // "Where do you live? — Porto"
-		if a, ok := answers(asked, said); ok {
+	if asked, answer, ok := strings.Cut(text, " — "); ok { // "Where do you live? — Porto"
+		if a, ok := answers(asked, answer); ok {
 			s.attributes, s.sentences = []attribute{a}, 1
 		}
 	}
 	if len(s.objects) == 0 { // "I smoke"
 		s.objects = s.words
+	} else {
+		s.objects = slices.Concat(subjects, s.objects)
 	}
 	return s
 }
@@ -215,7 +244,7 @@ const (
 )
 
 // relates returns what s means for h by their attributes, and by which. If h has more attributes than s, s replaces
-// nothing: the rest would be lost.
+// nothing: the rest would be lost. Nor does h repeat s if s has more sentences and attributes.
 func (s *sense) relates(h *sense) (key string, r relation) {
 	if h.sentences > 1 || len(h.attributes) == 0 {
 		return "", unrelated
@@ -237,7 +266,7 @@ func (s *sense) relates(h *sense) (key string, r relation) {
 			break
 		}
 	}
-	if covered < len(h.attributes) && r != repeats {
+	if covered < len(h.attributes) && r != repeats || r == repeats && s.sentences > 1 && covered < len(s.attributes) {
 		return "", unrelated
 	}
 	if r == repeats && covered == len(h.attributes) && len(s.words) > len(h.words)+moreWords {

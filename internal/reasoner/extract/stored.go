@@ -1,0 +1,278 @@
+package extract
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
+)
+
+// maxSubject is the maximum number of tokens of a subject: "her older sister".
+const maxSubject = 6
+
+var _ reasoner.FactReader = (*Extractor)(nil)
+
+// Fact reads a fact that an application stored.
+func (*Extractor) Fact(content, speaker string) reasoner.Candidate {
+	c := reasoner.Candidate{Type: "fact", Content: content, Speaker: speaker, Category: reasoner.Objective}
+	parts := partsOf(content, speaker)
+	importance, past := -1.0, false
+	for i := range parts {
+		p := &parts[i]
+		r := readSentence(p.sentence, &talk{})
+		for _, a := range p.attributes(&r.sentence) {
+			c.Negates = c.Negates || a.over || a.denied
+			if key := keyOf(p.subject, a.key); a.single() && !slices.Contains(c.About, key) {
+				c.About = append(c.About, key)
+			}
+		}
+		c.Negates, past = c.Negates || r.negates, past || r.past
+		if r.importance > importance {
+			importance, c.Category = r.importance, r.categoryOf(p.subject)
+		}
+	}
+	if len(c.About) == 0 && len(parts) == 1 && c.Category != reasoner.Temporary && (c.Negates || !past) {
+		// Also what somebody has or does, which a later fact may end.
+		s := senseIn("", []part{{sentence: parts[0].sentence}})
+		if key := tasteIn(&s); key != "" {
+			c.About = []string{keyOf(parts[0].subject, key)}
+		}
+	}
+	return c
+}
+
+// categoryOf returns the category of a stored statement. Of other people, only the names, homes and work of the family
+// are identity; what they like is a fact.
+func (r *reading) categoryOf(subject string) reasoner.Category {
+	category := r.category
+	if m, ok := r.Find("stored.category"); ok {
+		category = reasoner.Category(m.Value)
+	} else if !r.anchored {
+		category = reasoner.Objective
+		if r.future && !r.past || emotionOf([]reading{*r}) != nil {
+			category = reasoner.Temporary
+		}
+	}
+	family := category == reasoner.Identity && language.Read(subject).Has("stored.kin")
+	if subject == "" || family || category == reasoner.Temporary {
+		return category
+	}
+	return reasoner.Objective
+}
+
+// keyOf returns the key of an attribute of a subject.
+func keyOf(subject, key string) string {
+	if subject == "" {
+		return key
+	}
+	return subject + ":" + key
+}
+
+// part is a statement in the first person, and whose it is: empty for the speaker.
+type part struct {
+	sentence
+	subject string
+	stored  bool // by an application
+}
+
+// attributes returns the attributes that the part states in the words of one. One of several values or a former one is
+// not an attribute, nor is a name of somebody else: of two sisters, each is "her sister".
+func (p *part) attributes(one *sentence) []attribute {
+	found := one.attributesOf()
+	switch {
+	case p.stored && one.Has("stored.beside"):
+		return nil
+	case p.subject != "":
+		return slices.DeleteFunc(slices.Clone(found), func(a attribute) bool { return a.key == "name" })
+	}
+	return found
+}
+
+// partsOf returns the statements of a stored fact.
+func partsOf(content, speaker string) (parts []part) {
+	sentences, _ := split(cutAt(content, maxContent))
+	subject := ""
+	for _, s := range sentences {
+		var one sentence
+		one, subject = s.firstPerson(speaker, subject)
+		all := []sentence{one}
+		if one.Has("clause.join") {
+			all = clauses(one, &talk{})
+		}
+		for _, s := range all {
+			parts = append(parts, part{s, subject, true})
+		}
+	}
+	return parts
+}
+
+// firstPerson returns a stored statement as its subject would say it: "I live in Porto" for "Lives in Porto". The
+// subject is empty for the user, whose name may be speaker; last is that of the statement before.
+func (s sentence) firstPerson(speaker, last string) (one sentence, subject string) {
+	if n := s.Len("stored.since", 0); n > 0 && n < len(s.Tokens) {
+		s = read(s.text[s.Tokens[n].Start:])
+	}
+	switch {
+	case len(s.Tokens) == 0:
+		return s, ""
+	case s.chinese():
+		one, subject = s.firstPersonZh(speaker)
+	default:
+		one, subject = s.firstPersonEn(speaker)
+	}
+	if subject == "" && s.Len("stored.pronoun", 0) > 0 {
+		subject = last
+	}
+	return one, subject
+}
+
+// firstPersonZh puts 我 in the place of the subject.
+func (s *sentence) firstPersonZh(speaker string) (one sentence, subject string) {
+	rest, named := s.text, false
+	if n := s.Len("stored.user", 0); n > 0 {
+		rest = s.text[s.Tokens[n-1].End:]
+	} else if rest, named = strings.CutPrefix(rest, speaker); speaker == "" {
+		named = false
+	}
+	rest = strings.TrimLeft(rest, " ，,：:")
+	t := language.Read(rest)
+	if m, ok := t.At("stored.label", 0); ok && m.End < len(t.Tokens) {
+		rest = m.Value + rest[t.Tokens[m.End].Start:]
+	}
+	one = read("我" + rest)
+	if len(one.attributesOf()) > 0 {
+		return one, ""
+	}
+	n := t.Len("stored.other", 0)
+	if n == 0 && !named && len(rest) == len(s.text) && t.Len("stored.not_name", 0) == 0 {
+		n = t.Len("stored.name", 0)
+	}
+	if n == 0 || n == len(t.Tokens) {
+		return one, ""
+	}
+	return read("我" + rest[t.Tokens[n-1].End:]), strings.Trim(t.Slice(0, n), "的")
+}
+
+// firstPersonEn puts "I" before the verb, and "my" in the place of "her".
+func (s *sentence) firstPersonEn(speaker string) (one sentence, subject string) {
+	n, owned := s.user(speaker)
+	switch {
+	case n == len(s.Tokens), s.HasIn("worth.i", 0, maxSubject):
+		return *s, ""
+	case n > 0 && !owned:
+		return s.says(n), ""
+	}
+	if m, ok := s.At("stored.label", n); ok && m.End < len(s.Tokens) {
+		return read(m.Value + " " + s.mine(m.End)), ""
+	}
+	if !owned && s.Len("stored.starts", 0) > 0 {
+		return s.says(0), ""
+	} else if !owned && len(s.attributesOf()) > 0 { // "The name of the dog is Bruno"
+		return *s, ""
+	}
+	if one = read("My " + s.mine(n)); len(one.attributesOf()) > 0 { // "Her rent is 900 euros", "Rent is 900 euros"
+		return one, ""
+	}
+	for v := n + 1; v < len(s.Tokens) && v <= n+maxSubject && !s.Tokens[v-1].Mark; v++ {
+		if s.Len("stored.possessive", v) > 0 {
+			if theirs := read("My " + s.mine(v+1)); len(theirs.attributesOf()) > 0 {
+				return theirs, s.name(n, v)
+			}
+		} else if s.Len("stored.finite", v) > 0 {
+			return s.says(v), s.name(n, v)
+		}
+	}
+	if !owned {
+		one = *s
+	}
+	return one, ""
+}
+
+// user returns how many tokens at the beginning stand for the user, and whether they own what follows.
+func (s *sentence) user(speaker string) (n int, owned bool) {
+	if n = s.Len("stored.owner", 0); n > 0 {
+		return n, true
+	} else if n = s.Len("stored.user", 0); n > 0 {
+		return n, false
+	}
+	for _, k := range language.Read(speaker).Tokens {
+		if n == len(s.Tokens) || s.Tokens[n].Lower != k.Lower {
+			break
+		}
+		n++
+	}
+	if n > 0 && s.Len("stored.possessive", n) > 0 {
+		return n + 1, true
+	}
+	return n, false
+}
+
+// name returns the subject that the tokens [from, to) name, in lower case and without articles.
+func (s *sentence) name(from, to int) string {
+	var words []string
+	for i := from; i < to; i++ {
+		if s.Len("stored.article", i) == 0 {
+			words = append(words, s.Tokens[i].Lower)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// says returns a statement with the subject "I" from its verb on, which is the i-th token or follows adverbs there.
+func (s *sentence) says(i int) sentence {
+	i += s.Len("stored.times", i)
+	v := i + s.Len("stored.adverbs", i)
+	if v >= len(s.Tokens) {
+		return *s
+	}
+	before := s.Slice(i, v)
+	if before != "" {
+		before += " "
+	}
+	word := s.Tokens[v].Lower
+	if m, ok := s.At("stored.says", v); ok {
+		return read(m.Value + " " + before + s.mine(m.End))
+	} else if s.Len("stored.state", v) > 0 {
+		return read("I'm " + before + s.mine(v))
+	} else if plain := base(word); plain != word {
+		return read("I " + before + plain + " " + s.mine(v+1))
+	}
+	return read("I " + before + s.mine(v))
+}
+
+// mine returns the text from the i-th token on, with "my" for "her" and "like" for "likes" after "and".
+func (s *sentence) mine(i int) string {
+	var b strings.Builder
+	for from := i; i < len(s.Tokens); i++ {
+		k := &s.Tokens[i]
+		if i > from {
+			b.WriteString(s.text[s.Tokens[i-1].End:k.Start])
+		}
+		if m, ok := s.At("stored.mine", i); ok {
+			b.WriteString(m.Value)
+		} else if i > 0 && s.Len("clause.join", i-1) == 1 && language.Read(base(k.Lower)).Len("clause.verb", 0) > 0 {
+			b.WriteString(base(k.Lower))
+		} else {
+			b.WriteString(s.text[k.Start:k.End])
+		}
+	}
+	return b.String() + s.text[s.Tokens[len(s.Tokens)-1].End:]
+}
+
+var thirdPerson = regexp.MustCompile(`^(.+(?:ss|sh|ch|x|zz|o))es$|^(.{2,})ies$|^(.{2,}[^su])s$`)
+
+// base returns the base form of a verb of the third person in lower case: "live" of "lives".
+func base(word string) string {
+	m := thirdPerson.FindStringSubmatch(word)
+	switch {
+	case word == "has":
+		return "have"
+	case m == nil:
+		return word
+	case m[2] != "":
+		return m[2] + "y"
+	}
+	return m[1] + m[3]
+}
