@@ -99,7 +99,7 @@ func TestEraseUser(t *testing.T) {
 	for table, text := range before {
 		if !slices.Contains([]string{"settings", "schema_version", "installed_code", "erasures", "job_schedules",
 			"policy_definitions",
-			"policy_changes", "trait_rules"}, table) && !strings.HasPrefix(table, "river_") {
+			"policy_changes", "trait_rules", "recall_rules", "category_names"}, table) && !strings.HasPrefix(table, "river_") {
 			require.Contains(t, text, "Zebedee", "the test puts nothing into %s", table)
 		}
 	}

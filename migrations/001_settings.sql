@@ -13,9 +13,10 @@ language plpgsql immutable as $$ begin return false; end $$;
 
 create function oxbow.valid_memory(_user_id text, _content text, _valid_at timestamptz, _invalid_at timestamptz,
   _created_at timestamptz, _expired_at timestamptz, _updated_at timestamptz, _forgotten_at timestamptz,
-  _last_accessed_at timestamptz, _expires_at timestamptz, _session_id text, _speaker text, _external_id text,
-  _importance double precision, _strength double precision, _metadata jsonb, _sensitivity smallint, _sealed bytea,
-  _sealed_key text) returns boolean
+  _last_accessed_at timestamptz, _expires_at timestamptz, _activated_at timestamptz, _used_at timestamptz,
+  _negated_at timestamptz, _session_id text, _speaker text, _external_id text, _importance double precision,
+  _strength double precision, _tier text, _metadata jsonb, _sensitivity smallint, _sealed bytea, _sealed_key text)
+returns boolean
 language plpgsql immutable as $$ begin return false; end $$;
 
 create function oxbow.valid_message(_user_id text, _session_id text, _role text, _content text, _speaker text,
@@ -138,10 +139,40 @@ insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, s
     'of a trait that a person corrected without stating a confidence'),
   ('memory_strength_used', 0.3, 0, 10, 'strength', 'L', 'added by each reply that used a memory'),
   ('memory_strength_permanent', 2.5, 1, 100, 'strength', 'L', 'minimum strength of a memory that does not expire'),
-  ('memory_strength_balanced', 0.5, 0, 1, 'of the strength', 'W',
-    'kept by the older of two memories that both remain current (weight_balance)'),
-  ('memory_strength_kept', 0.2, 0, 1, 'of the strength', 'W',
-    'kept by a memory that remains as an old version (version_keep)'),
+  ('memory_strength_decay', 0.95, 0.01, 1, 'of the strength', 'L',
+    'kept after each full memory_strength_days without use'),
+  ('memory_strength_decay_summary', 0.8, 0.01, 1, 'of the strength', 'L', 'the same for summaries of conversations'),
+  ('memory_strength_days', 7, 0.1, 3650, 'days', 'L', 'period without use after which the strength decays once'),
+  ('memory_strength_exempt', 3, 1, 100, 'strength', 'L', 'minimum strength of a memory whose strength does not decay'),
+  ('weight_decay', 0.01, 0, 10, 'per day', 'W',
+    'rate of w_time, before the category and the user''s forgetting factor'),
+  ('weight_identity', 1.5, 0.1, 10, 'of the weight', 'W', 'importance of the category identity'),
+  ('weight_stable_preference', 1.3, 0.1, 10, 'of the weight', 'W', 'importance of the category stable_preference'),
+  ('weight_short_preference', 0.9, 0.1, 10, 'of the weight', 'W', 'importance of the category short_preference'),
+  ('weight_fact', 1.1, 0.1, 10, 'of the weight', 'W', 'importance of the category fact, and of unknown ones'),
+  ('weight_skill', 1.2, 0.1, 10, 'of the weight', 'W', 'importance of the category skill'),
+  ('weight_temporary', 0.8, 0.1, 10, 'of the weight', 'W', 'importance of the category temporary'),
+  ('weight_mention', 0.5, 0, 10, 'of the weight', 'W', 'added by a mention at first (s_max)'),
+  ('weight_mention_frequent', 0.3, 0, 10, 'of the weight', 'W', 'added by a frequent mention at first'),
+  ('weight_mention_decay', 0.05, 0, 10, 'per day', 'W', 'rate at which what a mention added decays (λ_s)'),
+  ('weight_conflict_min', 0.3, 0, 1, 'of the weight', 'W', 'kept by a memory that was just negated (c_min)'),
+  ('weight_conflict_recovery', 0.01, 0, 10, 'per day', 'W', 'rate at which a negated memory recovers (λ_c)'),
+  ('weight_conflict_fade', 0, 0, 1, 'share', 'W',
+    'of the curve that W prints, which falls from 1 to weight_conflict_min, in the conflict factor'),
+  ('weight_momentum', 0.3, 0, 10, 'of the weight', 'W', 'added at most by the number of recent mentions (m)'),
+  ('weight_momentum_rate', 0.5, 0, 10, 'per mention', 'W', 'rate at which recent mentions approach that (λ_m)'),
+  ('weight_momentum_frequent', 0.2, 0, 10, 'of the weight', 'W', 'added while a recent mention is a frequent one'),
+  ('weight_recent_days', 3, 0.1, 365, 'days', 'W', 'during which a mention is recent'),
+  ('weight_frequent_mentions', 3, 2, 100, 'mentions', 'W',
+    'number within weight_frequent_hours from which a mention is frequent'),
+  ('weight_frequent_hours', 24, 1, 720, 'hours', 'W', 'period in which frequent mentions are counted'),
+  ('weight_strength', 0.3, 0, 1, 'of the weight', 'design §11',
+    'gained by each 1 of strength; without any, 1 - this is left'),
+  ('weight_strength_max', 3, 1, 100, 'strength', 'design §11', 'strength above which the weight gains no more'),
+  ('weight_min', 0.01, 0, 1, 'weight', 'W', 'minimum that is shown'),
+  ('weight_max', 2, 1, 100, 'weight', 'W', 'maximum that is shown'),
+  ('recall_weight', 0.3, 0, 0.9, 'of the score', 'design §11', 'maximum that the weight of a memory adds or removes'),
+  ('recall_weight_slope', 1, 0, 10, 'per unit of ln(weight)', 'design §11', 'how fast it approaches that (γ)'),
   ('recall_recency', 0.15, 0, 10, 'of the score', 'S §6.1', 'maximum added for recency'),
   ('recall_recency_days', 30, 1, 3650, 'days', 'S §6.1', 'age at which 1/e of the recency boost remains'),
   ('recall_arousal', 0.5, 0, 10, 'of recall_recency_days', 'S §6.1',
@@ -181,8 +212,50 @@ create table oxbow.trait_rules (
   core_above       double precision not null
 );
 
+-- The policies that a recall reads at once, in force from valid_from on.
+create table oxbow.recall_rules (
+  valid_from                    timestamptz primary key,
+  recall_recency                double precision not null,
+  recall_recency_days           double precision not null,
+  recall_arousal                double precision not null,
+  recall_importance             double precision not null,
+  recall_emerging               double precision not null,
+  recall_established            double precision not null,
+  recall_core                   double precision not null,
+  recall_weight                 double precision not null,
+  recall_weight_slope           double precision not null,
+  memory_strength_used          double precision not null,
+  memory_strength_decay         double precision not null,
+  memory_strength_decay_summary double precision not null,
+  memory_strength_days          double precision not null,
+  memory_strength_exempt        double precision not null,
+  weight_decay                  double precision not null,
+  weight_identity               double precision not null,
+  weight_stable_preference      double precision not null,
+  weight_short_preference       double precision not null,
+  weight_fact                   double precision not null,
+  weight_skill                  double precision not null,
+  weight_temporary              double precision not null,
+  weight_mention                double precision not null,
+  weight_mention_frequent       double precision not null,
+  weight_mention_decay          double precision not null,
+  weight_conflict_min           double precision not null,
+  weight_conflict_recovery      double precision not null,
+  weight_conflict_fade          double precision not null,
+  weight_momentum               double precision not null,
+  weight_momentum_rate          double precision not null,
+  weight_momentum_frequent      double precision not null,
+  weight_recent_days            double precision not null,
+  weight_frequent_mentions      double precision not null,
+  weight_frequent_hours         double precision not null,
+  weight_strength               double precision not null,
+  weight_strength_max           double precision not null,
+  weight_min                    double precision not null,
+  weight_max                    double precision not null
+);
+
 ---- create above / drop below ----
 
-drop table oxbow.trait_rules, oxbow.policy_changes, oxbow.policy_definitions cascade;
+drop table oxbow.recall_rules, oxbow.trait_rules, oxbow.policy_changes, oxbow.policy_definitions cascade;
 drop table oxbow.settings;
 drop function oxbow.content_hash, oxbow.valid_message, oxbow.valid_memory, oxbow.valid_time, oxbow.is_timezone, oxbow.reject;

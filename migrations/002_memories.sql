@@ -4,6 +4,29 @@ create domain oxbow.memory_type as text
   constraint memory_type_known check (value in ('fact', 'episodic', 'trait', 'document')
     or oxbow.reject('memory_type', value, 'must be fact, episodic, trait or document'));
 
+-- Free-text categories and the categories of W that they stand for (docs/weight.md). An operator may add names.
+create table oxbow.category_names (
+  name     text primary key check (name = lower(btrim(name)) and name <> ''),
+  category text not null check (
+    category in ('identity', 'stable_preference', 'short_preference', 'fact', 'skill', 'temporary'))
+);
+insert into oxbow.category_names (name, category)
+select n, c.category
+  from (values
+    ('identity', '{identity,name,birthday,birth,family,relationship,relationships,home,address,location,job,work,
+       occupation,profession,career,education,health,medical,allergy,allergies,contact,身份,身份信息,姓名,生日,家庭,
+       住址,地址,职业,工作,学历,健康,过敏,联系方式}'::text[]),
+    ('stable_preference', '{stable_preference,preference,preferences,hobby,hobbies,value,values,like,likes,taste,
+       稳定偏好,偏好,爱好,喜好,价值观}'),
+    ('short_preference', '{short_preference,short_term_preference,interest,interests,短期偏好,兴趣}'),
+    ('fact', '{fact,facts,general,event,事实}'),
+    ('skill', '{skill,skills,ability,abilities,knowledge,技能,能力}'),
+    ('temporary', '{temporary,temp,mood,emotion,state,plan,plans,todo,reminder,临时,临时信息,心情,情绪,状态,计划}')
+  ) c(category, names), unnest(c.names) n;
+
+-- A mention of a memory after its insertion. Whether it was frequent is decided when it is made.
+create type oxbow.mention as (at timestamptz, frequent boolean);
+
 create table oxbow.memories (
   user_id          text not null,
   memory_type      oxbow.memory_type not null default 'fact',
@@ -33,8 +56,14 @@ create table oxbow.memories (
   category         text,
 
   importance       double precision not null default 0.5,
+  -- What its weight is computed from (sql/code/061_weight.sql). strength is as of used_at, or created_at.
   strength         double precision not null default 1.0,
   mention_count    integer not null default 1,
+  activated_at     timestamptz,          -- last mentioned, used, or said; null: when it was created
+  used_at          timestamptz,          -- when a reply last used it
+  negated_at       timestamptz,          -- when a later statement last contradicted it
+  mentions         oxbow.mention[],      -- the recent ones, in order
+  tier             text not null default 'normal', -- normal, core, system: the strength of core and system stays (L)
   access_count     integer not null default 0,
   last_accessed_at timestamptz,
   metadata         jsonb not null default '{}',
@@ -70,8 +99,8 @@ create table oxbow.memories (
   primary key (user_id, id, memory_type),
   unique (user_id, external_id, memory_type),
   constraint valid check (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
-    forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata,
-    sensitivity, sealed, sealed_key))
+    forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id,
+    importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 ) partition by list (memory_type);
 
 create table oxbow.memories_fact partition of oxbow.memories for values in ('fact')
@@ -140,4 +169,6 @@ create type oxbow.recall_filter as (
 
 drop type oxbow.recall_filter cascade;
 drop table oxbow.memories cascade;
+drop type oxbow.mention cascade;
+drop table oxbow.category_names cascade;
 drop domain oxbow.memory_type;

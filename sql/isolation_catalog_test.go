@@ -21,8 +21,9 @@ import (
 var noUserData = map[string]bool{
 	// versions, and the settings that recall needs
 	"settings": true, "schema_version": true, "river_migration": true, "installed_code": true,
-	"policy_definitions": true, "policy_changes": true, "trait_rules": true,
-	"erasures": false, "activity_id_seq": false, "job_schedules": false,
+	"policy_definitions": true, "policy_changes": true, "trait_rules": true, "recall_rules": true,
+	"category_names": true,
+	"erasures":       false, "activity_id_seq": false, "job_schedules": false,
 	"river_job": false, "river_job_id_seq": false, "river_leader": false, "river_notification": false,
 	"river_notification_id_seq": false, "river_queue": false,
 }
@@ -248,7 +249,7 @@ func TestTablesLeakNothing(t *testing.T) {
 	require.Zero(t, one[int](t, tx,
 		`select count(*) from pg_stats where schemaname = 'oxbow'
 				and tablename <> all (array['settings', 'schema_version', 'river_migration', 'installed_code',
-				  'policy_definitions', 'policy_changes', 'trait_rules'])`), "samples of others' rows")
+				  'policy_definitions', 'policy_changes', 'trait_rules', 'recall_rules', 'category_names'])`), "samples of others' rows")
 	require.Equal(t, before, rowsOf(t, tx, bob(t)))
 }
 

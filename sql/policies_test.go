@@ -41,7 +41,8 @@ func TestPoliciesAreAppendOnly(t *testing.T) {
 	conn := connect(t, pgtest.Database(t)) // its own, because truncate locks out every other test
 	for _, sql := range []string{"delete from oxbow.policy_changes", "update oxbow.policy_changes set value = 1",
 		"truncate oxbow.policy_changes", "delete from oxbow.trait_rules", "update oxbow.trait_rules set spacing = 1",
-		"truncate oxbow.trait_rules", `update oxbow.policy_definitions set "default" = 1`} {
+		"truncate oxbow.trait_rules", "delete from oxbow.recall_rules",
+		`update oxbow.policy_definitions set "default" = 1`} {
 		require.Contains(t, fails(t, conn, sql).Message, "append-only")
 	}
 	for row, says := range map[string]string{
@@ -63,15 +64,17 @@ func TestPolicyChangeIsCommittedAtOnce(t *testing.T) {
 	require.ErrorContains(t, tx.Commit(t.Context()), "trait_spacing must be committed within 2 seconds of set_policy")
 }
 
-// Every column of trait_rules is a policy.
-func TestTraitRulesArePolicies(t *testing.T) {
+// Every column of the tables of rules is a policy.
+func TestRulesArePolicies(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	rules := func() []string {
 		return all[string](t, tx, `
-			select r.key || ' ' || r.value from jsonb_each_text(to_jsonb((oxbow.trait_rules())[1])) r
+			select 'trait_' || r.key || ' ' || r.value from jsonb_each_text(to_jsonb((oxbow.trait_rules())[1])) r
 			where r.key <> 'valid_from'
-			except select substr(p.name, 7) || ' ' || to_jsonb(p.value) from oxbow.policies p`)
+			union select r.key || ' ' || r.value from jsonb_each_text(to_jsonb(oxbow.recall_rules('', 'infinity'))) r
+			where r.key <> 'valid_from'
+			except select p.name || ' ' || to_jsonb(p.value) from oxbow.policies p`)
 	}
 	require.Empty(t, rules())
 	changeEveryPolicy(t, tx)

@@ -25,8 +25,9 @@ type explanation struct {
 	Recency    float64  `json:"recency"`
 	Importance float64  `json:"importance"`
 	StageBoost float64  `json:"stage_boost"`
-	Stage      string   `json:"stage"`
-	Session    string   `json:"session"`
+	Weight     *struct{ Share float64 }
+	Stage      string `json:"stage"`
+	Session    string `json:"session"`
 }
 
 type channel struct {
@@ -149,7 +150,8 @@ func TestChannelsAddUp(t *testing.T) {
 		if f.Explain.Text != nil {
 			sum += 0.7 * f.Explain.Text.Score / text
 		}
-		require.InEpsilon(t, sum*(1+f.Explain.Recency+f.Explain.Importance+f.Explain.StageBoost), f.Score, 1e-9)
+		bonuses := 1 + f.Explain.Recency + f.Explain.Importance + f.Explain.StageBoost
+		require.InEpsilon(t, sum*bonuses*(1+f.Explain.Weight.Share), f.Score, 1e-9)
 	}
 }
 
@@ -199,7 +201,13 @@ func TestBonuses(t *testing.T) {
 			require.InDelta(t, 0.15*importance, got.Explain.Importance, 1e-9)
 			require.InDelta(t, boost, got.Explain.StageBoost, 1e-9)
 			require.Equal(t, stage, got.Explain.Stage)
-			require.InDelta(t, 1+c.recency+0.15*importance+boost, got.Score, 1e-9, "the best of a channel has 1")
+			share := 0.0 // a trait has no weight
+			if got.Explain.Weight != nil {
+				share = got.Explain.Weight.Share
+			}
+			require.Equal(t, stage != "", got.Explain.Weight == nil)
+			require.InDelta(t, (1+c.recency+0.15*importance+boost)*(1+share), got.Score, 1e-9,
+				"the best of a channel has 1")
 		})
 	}
 }

@@ -23,6 +23,18 @@ ALTER TABLE oxbow.activity ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 ALTER TABLE ONLY oxbow.activity
     ADD CONSTRAINT activity_pkey PRIMARY KEY (user_id, id);
 
+-- category_names
+
+CREATE TABLE oxbow.category_names (
+    name text NOT NULL,
+    category text NOT NULL,
+    CONSTRAINT category_names_category_check CHECK ((category = ANY (ARRAY['identity'::text, 'stable_preference'::text, 'short_preference'::text, 'fact'::text, 'skill'::text, 'temporary'::text]))),
+    CONSTRAINT category_names_name_check CHECK (((name = lower(btrim(name))) AND (name <> ''::text)))
+);
+
+ALTER TABLE ONLY oxbow.category_names
+    ADD CONSTRAINT category_names_pkey PRIMARY KEY (name);
+
 -- document_chunks
 
 CREATE TABLE oxbow.document_chunks (
@@ -325,6 +337,11 @@ CREATE TABLE oxbow.memories (
     importance double precision DEFAULT 0.5 NOT NULL,
     strength double precision DEFAULT 1.0 NOT NULL,
     mention_count integer DEFAULT 1 NOT NULL,
+    activated_at timestamp with time zone,
+    used_at timestamp with time zone,
+    negated_at timestamp with time zone,
+    mentions oxbow.mention[],
+    tier text DEFAULT 'normal'::text NOT NULL,
     access_count integer DEFAULT 0 NOT NULL,
     last_accessed_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -350,7 +367,7 @@ CREATE TABLE oxbow.memories (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 )
 PARTITION BY LIST (memory_type);
 
@@ -407,6 +424,11 @@ CREATE TABLE oxbow.memories_document (
     importance double precision DEFAULT 0.5 NOT NULL,
     strength double precision DEFAULT 1.0 NOT NULL,
     mention_count integer DEFAULT 1 NOT NULL,
+    activated_at timestamp with time zone,
+    used_at timestamp with time zone,
+    negated_at timestamp with time zone,
+    mentions oxbow.mention[],
+    tier text DEFAULT 'normal'::text NOT NULL,
     access_count integer DEFAULT 0 NOT NULL,
     last_accessed_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -432,7 +454,7 @@ CREATE TABLE oxbow.memories_document (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 );
 
 ALTER TABLE ONLY oxbow.memories_document
@@ -480,6 +502,11 @@ CREATE TABLE oxbow.memories_episodic (
     importance double precision DEFAULT 0.5 NOT NULL,
     strength double precision DEFAULT 1.0 NOT NULL,
     mention_count integer DEFAULT 1 NOT NULL,
+    activated_at timestamp with time zone,
+    used_at timestamp with time zone,
+    negated_at timestamp with time zone,
+    mentions oxbow.mention[],
+    tier text DEFAULT 'normal'::text NOT NULL,
     access_count integer DEFAULT 0 NOT NULL,
     last_accessed_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -505,7 +532,7 @@ CREATE TABLE oxbow.memories_episodic (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='95');
 
@@ -556,6 +583,11 @@ CREATE TABLE oxbow.memories_fact (
     importance double precision DEFAULT 0.5 NOT NULL,
     strength double precision DEFAULT 1.0 NOT NULL,
     mention_count integer DEFAULT 1 NOT NULL,
+    activated_at timestamp with time zone,
+    used_at timestamp with time zone,
+    negated_at timestamp with time zone,
+    mentions oxbow.mention[],
+    tier text DEFAULT 'normal'::text NOT NULL,
     access_count integer DEFAULT 0 NOT NULL,
     last_accessed_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -581,7 +613,7 @@ CREATE TABLE oxbow.memories_fact (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.1');
 
@@ -634,6 +666,11 @@ CREATE TABLE oxbow.memories_trait (
     importance double precision DEFAULT 0.5 NOT NULL,
     strength double precision DEFAULT 1.0 NOT NULL,
     mention_count integer DEFAULT 1 NOT NULL,
+    activated_at timestamp with time zone,
+    used_at timestamp with time zone,
+    negated_at timestamp with time zone,
+    mentions oxbow.mention[],
+    tier text DEFAULT 'normal'::text NOT NULL,
     access_count integer DEFAULT 0 NOT NULL,
     last_accessed_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -662,7 +699,7 @@ CREATE TABLE oxbow.memories_trait (
     CONSTRAINT trait_confidence_range CHECK (((trait_confidence IS NULL) OR ((trait_confidence >= (0)::double precision) AND (trait_confidence <= (1)::double precision)) OR oxbow.reject('trait_confidence'::text, (trait_confidence)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT trait_stage_known CHECK (((trait_stage IS NULL) OR (trait_stage = ANY (ARRAY['trend'::text, 'candidate'::text, 'emerging'::text, 'established'::text, 'core'::text, 'dissolved'::text])) OR oxbow.reject('trait_stage'::text, trait_stage, 'must be trend, candidate, emerging, established, core or dissolved'::text))),
     CONSTRAINT trait_subtype_known CHECK (((trait_subtype IS NULL) OR (trait_subtype = ANY (ARRAY['behavior'::text, 'preference'::text, 'core'::text])) OR oxbow.reject('trait_subtype'::text, trait_subtype, 'must be behavior, preference or core'::text))),
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, session_id, speaker, external_id, importance, strength, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
 
@@ -975,6 +1012,13 @@ ALTER TABLE ONLY oxbow.memory_vectors_trait
 ALTER TABLE ONLY oxbow.memory_vectors_trait
     ADD CONSTRAINT memory_vectors_trait_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_trait(user_id, memory_type, id) ON DELETE CASCADE;
 
+-- mention
+
+CREATE TYPE oxbow.mention AS (
+	at timestamp with time zone,
+	frequent boolean
+);
+
 -- messages
 
 CREATE TABLE oxbow.messages (
@@ -1053,6 +1097,52 @@ CREATE TYPE oxbow.recall_filter AS (
 	ids uuid[],
 	types text[]
 );
+
+-- recall_rules
+
+CREATE TABLE oxbow.recall_rules (
+    valid_from timestamp with time zone NOT NULL,
+    recall_recency double precision NOT NULL,
+    recall_recency_days double precision NOT NULL,
+    recall_arousal double precision NOT NULL,
+    recall_importance double precision NOT NULL,
+    recall_emerging double precision NOT NULL,
+    recall_established double precision NOT NULL,
+    recall_core double precision NOT NULL,
+    recall_weight double precision NOT NULL,
+    recall_weight_slope double precision NOT NULL,
+    memory_strength_used double precision NOT NULL,
+    memory_strength_decay double precision NOT NULL,
+    memory_strength_decay_summary double precision NOT NULL,
+    memory_strength_days double precision NOT NULL,
+    memory_strength_exempt double precision NOT NULL,
+    weight_decay double precision NOT NULL,
+    weight_identity double precision NOT NULL,
+    weight_stable_preference double precision NOT NULL,
+    weight_short_preference double precision NOT NULL,
+    weight_fact double precision NOT NULL,
+    weight_skill double precision NOT NULL,
+    weight_temporary double precision NOT NULL,
+    weight_mention double precision NOT NULL,
+    weight_mention_frequent double precision NOT NULL,
+    weight_mention_decay double precision NOT NULL,
+    weight_conflict_min double precision NOT NULL,
+    weight_conflict_recovery double precision NOT NULL,
+    weight_conflict_fade double precision NOT NULL,
+    weight_momentum double precision NOT NULL,
+    weight_momentum_rate double precision NOT NULL,
+    weight_momentum_frequent double precision NOT NULL,
+    weight_recent_days double precision NOT NULL,
+    weight_frequent_mentions double precision NOT NULL,
+    weight_frequent_hours double precision NOT NULL,
+    weight_strength double precision NOT NULL,
+    weight_strength_max double precision NOT NULL,
+    weight_min double precision NOT NULL,
+    weight_max double precision NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.recall_rules
+    ADD CONSTRAINT recall_rules_pkey PRIMARY KEY (valid_from);
 
 -- reflection_cycles
 

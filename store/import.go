@@ -64,6 +64,7 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 	of := strings.Join(copyColumns[:len(copyColumns)-2], ", ")
 	// the domain memory_type rejects the nulls of records
 	of = strings.Replace(of, "memory_type", "memory_type::text", 1)
+	of = strings.Replace(of, "mentions", "to_jsonb(mentions) as mentions", 1)
 	_, err = tx.Exec(ctx, `create temporary table oxbow_import on commit drop as
 		select 0::bigint as n, `+of+`, ''::text as record_table, null::jsonb as record
 		  from oxbow.memories with no data`)
@@ -118,6 +119,8 @@ func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 		"version":       "coalesce(version, 1)",
 		"strength":      "coalesce(strength, 1)",
 		"mention_count": "coalesce(mention_count, 1)",
+		"mentions":      "(select array_agg(m) from jsonb_populate_recordset(null::oxbow.mention, mentions) m)",
+		"tier":          "coalesce(tier, 'normal')",
 		"access_count":  "coalesce(access_count, 0)",
 		"sensitivity":   "coalesce(sensitivity, 0)",
 	}
@@ -240,7 +243,8 @@ func (s *importSource) read(line []byte) ([]any, error) {
 var copyColumns = []string{
 	"user_id", "memory_type", "id", "content", "valid_at", "invalid_at", "created_at", "expired_at", "updated_at",
 	"forgotten_at", "superseded_by", "version", "session_id", "seq", "speaker", "agent_id", "external_id", "source",
-	"category", "importance", "strength", "mention_count", "access_count", "last_accessed_at", "metadata",
+	"category", "importance", "strength", "mention_count", "activated_at", "used_at", "negated_at", "mentions", "tier",
+	"access_count", "last_accessed_at", "metadata",
 	"trait_subtype", "trait_stage", "trait_confidence", "trait_confidence_at", "trait_context", "trait_parent_id",
 	"trait_reinforcement_count", "trait_contradiction_count", "trait_last_reinforced", "trait_first_observed",
 	"trait_window_start", "trait_window_end", "trait_derived_from", "trait_next_transition_at", "trait_key",
@@ -281,8 +285,9 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		null(f.time("forgotten_at")),
 		null(f.uuid("superseded_by")), f.integer("version"),
 	}
-	counters := []any{f.number("strength"), f.integer("mention_count"), f.integer("access_count"),
-		null(f.time("last_accessed_at"))}
+	counters := []any{f.number("strength"), f.integer("mention_count"), null(f.time("activated_at")),
+		null(f.time("used_at")), null(f.time("negated_at")), f.mentions(), null(f.string("tier")),
+		f.integer("access_count"), null(f.time("last_accessed_at"))}
 	stage := f.string("trait_stage")
 	if s.options.Traits { // types in old data
 		switch m.Type {

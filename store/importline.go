@@ -162,6 +162,19 @@ func (f *fields) object(name string) json.RawMessage {
 	return raw
 }
 
+// mentions reads the mentions of a memory, as JSON, or null.
+func (f *fields) mentions() any {
+	var mentions []struct {
+		At       time.Time `json:"at"`
+		Frequent bool      `json:"frequent"`
+	}
+	if !f.get("mentions", `must be an array of {"at": time, "frequent": boolean}`, &mentions) || len(mentions) == 0 {
+		return nil
+	}
+	raw, _ := json.Marshal(mentions) // encoding what was decoded cannot fail
+	return json.RawMessage(raw)
+}
+
 // metadata reads the member metadata and adds the role of a conversation turn to it.
 func (f *fields) metadata() any {
 	metadata := map[string]json.RawMessage{}

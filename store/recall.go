@@ -44,7 +44,7 @@ type Result struct {
 }
 
 // Explanation breaks a score down. The score is the weighted sum of the channel scores, times 1
-// plus the sum of the bonuses.
+// plus the sum of the bonuses, times 1 plus the share of the weight.
 type Explanation struct {
 	Text *ChannelScore `json:"text,omitempty"` // BM25 over the words; nil if no word matched
 	// Vector is the cosine similarity; nil if the memory was not near the query or has no vector.
@@ -57,6 +57,8 @@ type Explanation struct {
 	Recency    float64 `json:"recency"`
 	Importance float64 `json:"importance"`
 	StageBoost float64 `json:"stage_boost,omitzero"`
+	// Weight is nil for traits, whose confidence takes its place.
+	Weight *WeightFactors `json:"weight,omitempty"`
 	// Subtype, Stage, Confidence, Supporting and Contradicting describe a trait at the time of the
 	// query. The last two count the memories that support and contradict it.
 	Subtype       string  `json:"subtype,omitzero"`    // behavior, preference, core
@@ -65,6 +67,23 @@ type Explanation struct {
 	Supporting    int     `json:"supporting,omitzero"`
 	Contradicting int     `json:"contradicting,omitzero"`
 	Session       string  `json:"session,omitzero"` // the conversation that the memory comes from
+}
+
+// WeightFactors are the factors of a memory's weight, which is their product (docs/weight.md).
+type WeightFactors struct {
+	// Share is what the weight adds to the score, between -0.3 and 0.3 (policy recall_weight).
+	Share         float64 `json:"share"`
+	Time          float64 `json:"time"`          // since the last activation: 1, falling towards 0
+	Reinforcement float64 `json:"reinforcement"` // by mentions: 1 to 1.5
+	Conflict      float64 `json:"conflict"`      // 1, or from 0.3 on after it was negated
+	Importance    float64 `json:"importance"`    // of its category: 0.8 to 1.5
+	Momentum      float64 `json:"momentum"`      // by mentions of the last days: 1 to 1.5
+	Strength      float64 `json:"strength"`      // by use in replies: 0.7 to 1.6
+}
+
+// Weight is the product of the factors.
+func (w WeightFactors) Weight() float64 {
+	return w.Time * w.Reinforcement * w.Conflict * w.Importance * w.Momentum * w.Strength
 }
 
 // ChannelScore is the score of a memory in one channel, including the share from its neighbours in

@@ -152,11 +152,11 @@ func TestOperations(t *testing.T) {
 // A category's policy decides what happens to the old memory. A fact about an earlier time supersedes nothing.
 func TestConflictPolicies(t *testing.T) {
 	for policy, want := range map[string]string{
-		"latest_wins":    "Ann's home is Lisbon: expired, ended, 1.0; Ann's home is now Porto: 1.0",
-		"version_keep":   "Ann's home is Lisbon: ended, 0.2; Ann's home is now Porto: 1.0",
-		"weight_balance": "Ann's home is Lisbon: 0.5; Ann's home is now Porto: 1.0",
-		"":               "Ann's home is Lisbon: expired, ended, 1.0; Ann's home is now Porto: 1.0",
-		"earlier":        "Ann's home is Lisbon: 1.0; Ann's home is now Porto: expired, ended, 1.0",
+		"latest_wins":    "Ann's home is Lisbon: expired, ended; Ann's home is now Porto",
+		"version_keep":   "Ann's home is Lisbon: ended, negated; Ann's home is now Porto",
+		"weight_balance": "Ann's home is Lisbon: negated; Ann's home is now Porto",
+		"":               "Ann's home is Lisbon: expired, ended; Ann's home is now Porto",
+		"earlier":        "Ann's home is Lisbon; Ann's home is now Porto: expired, ended",
 	} {
 		t.Run(policy, func(t *testing.T) {
 			b := setup(t)
@@ -176,9 +176,11 @@ func TestConflictPolicies(t *testing.T) {
 				values ('ann', 's2', 'fact: Ann''s home is now Porto', $1)`, at)
 			b.work()
 			require.Equal(t, want, get[string](b, `
-				select string_agg(content || ': ' || case when expired_at is not null then 'expired, '
-				else '' end || case when invalid_at is not null then 'ended, ' else '' end
-				  || strength::numeric(3, 1), '; ' order by content) from oxbow.memories_fact`))
+				select string_agg(concat_ws(': ', content, nullif(concat_ws(', ',
+				         case when expired_at is not null then 'expired' end,
+				         case when invalid_at is not null then 'ended' end,
+				         case when negated_at is not null then 'negated' end), '')), '; ' order by content)
+				  from oxbow.memories_fact where strength = 1`))
 		})
 	}
 }

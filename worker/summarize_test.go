@@ -387,7 +387,7 @@ func TestSummaryExpires(t *testing.T) {
 	for i, user := range []string{"ann", "bob", "cid", "dan"} {
 		b.chat(user, "s1", 100*i+1, 100*i+40)
 	}
-	b.exec(`update oxbow.memories set strength = 2.5 where user_id = 'bob' and source = 'summary'`)
+	b.exec(`update oxbow.memories set strength = 2.5, used_at = now() where user_id = 'bob' and source = 'summary'`)
 	require.True(t, get[bool](b, `select oxbow.promote('cid', summary_id, 'a good talk') from oxbow.sessions
 		where user_id = 'cid'`))
 	require.False(t, get[bool](b, `select oxbow.promote('cid', summary_id) from oxbow.sessions where user_id = 'cid'`))

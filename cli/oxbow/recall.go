@@ -174,6 +174,9 @@ func explanation(e oxbow.Explanation) string {
 		parts = append(parts, channel("entity", e.Entity))
 	}
 	bonus := fmt.Sprintf("recency +%.1f %%, importance +%.1f %%", 100*e.Recency, 100*e.Importance)
+	if e.Weight != nil {
+		bonus += fmt.Sprintf(", weight %.2f %+.1f %%", e.Weight.Weight(), 100*e.Weight.Share)
+	}
 	if e.Stage != "" {
 		bonus += fmt.Sprintf(", stage %s +%.1f %%; %s, confidence %.2f, %d supporting, %d contradicting", e.Stage,
 			100*e.StageBoost, e.Subtype, e.Confidence, e.Supporting, e.Contradicting)

@@ -1,3 +1,11 @@
+-- No weight depends on the day of the run: nothing decays, and never did. No policy can be changed backwards otherwise.
+set session_replication_role = replica;
+insert into oxbow.policy_changes (name, valid_from, value) values
+  ('weight_decay', '2000-01-01', 0), ('memory_strength_decay', '2000-01-01', 1),
+  ('memory_strength_decay_summary', '2000-01-01', 1);
+reset session_replication_role;
+select oxbow.note_rules('2000-01-01');
+
 -- The people of the scripts. Every time is given, and ids end in the number of the memory.
 create function golden.id(_n integer) returns uuid
   language sql immutable as $$ select ('00000000-0000-4000-8000-' || lpad(_n::text, 12, '0'))::uuid $$;

@@ -35,8 +35,9 @@ call oxbow.grant_app('valid_sealed');
 -- valid_memory reports whether the values of a memory are allowed.
 create or replace function oxbow.valid_memory(_user_id text, _content text, _valid_at timestamptz,
   _invalid_at timestamptz, _created_at timestamptz, _expired_at timestamptz, _updated_at timestamptz,
-  _forgotten_at timestamptz, _last_accessed_at timestamptz, _expires_at timestamptz, _session_id text, _speaker text,
-  _external_id text, _importance double precision, _strength double precision, _metadata jsonb, _sensitivity smallint,
+  _forgotten_at timestamptz, _last_accessed_at timestamptz, _expires_at timestamptz, _activated_at timestamptz,
+  _used_at timestamptz, _negated_at timestamptz, _session_id text, _speaker text, _external_id text,
+  _importance double precision, _strength double precision, _tier text, _metadata jsonb, _sensitivity smallint,
   _sealed bytea, _sealed_key text) returns boolean
 language plpgsql immutable as $$
 begin
@@ -49,19 +50,23 @@ begin
   elsif jsonb_typeof(_metadata) <> 'object' then
     return oxbow.reject('metadata', _metadata::text, 'must be a JSON object');
   elsif least(_valid_at, _invalid_at, _created_at, _expired_at, _updated_at, _forgotten_at, _last_accessed_at,
-              _expires_at) < '0001-01-01 00:00:00+00'
+              _expires_at, _activated_at, _used_at, _negated_at) < '0001-01-01 00:00:00+00'
      or greatest(_valid_at, _invalid_at, _created_at, _expired_at, _updated_at, _forgotten_at, _last_accessed_at,
-                 _expires_at) > '9999-12-31 23:59:59.999999+00' then
+                 _expires_at, _activated_at, _used_at, _negated_at) > '9999-12-31 23:59:59.999999+00' then
     return oxbow.valid_time('valid_at', _valid_at) and oxbow.valid_time('invalid_at', _invalid_at)
       and oxbow.valid_time('created_at', _created_at) and oxbow.valid_time('expired_at', _expired_at)
       and oxbow.valid_time('updated_at', _updated_at) and oxbow.valid_time('forgotten_at', _forgotten_at)
-      and oxbow.valid_time('last_accessed_at', _last_accessed_at) and oxbow.valid_time('expires_at', _expires_at);
+      and oxbow.valid_time('last_accessed_at', _last_accessed_at) and oxbow.valid_time('expires_at', _expires_at)
+      and oxbow.valid_time('activated_at', _activated_at) and oxbow.valid_time('used_at', _used_at)
+      and oxbow.valid_time('negated_at', _negated_at);
   elsif _invalid_at < _valid_at then
     return oxbow.reject('invalid_at', _invalid_at::text, 'must not be before valid_at');
   elsif octet_length(_external_id) > 1024 then
     return oxbow.reject('external_id', _external_id, 'must have at most 1024 bytes');
   elsif not (_strength >= 0 and _strength < 'infinity') then
     return oxbow.reject('strength', _strength::text, 'must be a number from 0');
+  elsif _tier not in ('normal', 'core', 'system') then
+    return oxbow.reject('tier', _tier, 'must be normal, core or system');
   elsif octet_length(_speaker) > 1024 then
     return oxbow.reject('speaker', _speaker, 'must have at most 1024 bytes');
   elsif octet_length(_session_id) > 1024 then

@@ -102,7 +102,7 @@ declare
   _hashes uuid[];
   _user text;
   _hash uuid;
-  _named uuid[];
+  _fold record;
   _gone_users text[] := '{}';
   _gone uuid[] := '{}';
 begin
@@ -129,36 +129,38 @@ begin
     cross join lateral (select from oxbow.memories_fact f
                          where f.user_id = d.user_id and f.id = d.id for no key update) f;
   for _user, _hash in select * from unnest(_users, _hashes) loop
-    with fact as (
-      select f.id, first_value(f.id) over same as keep, first_value(f.content) over same as kept
-        from oxbow.memories_fact f
-       where f.user_id = _user and f.content_hash = _hash
-         and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null and f.sensitivity < 3
-      window same as (partition by f.speaker, f.agent_id, f.metadata ->> 'context'
-        order by not exists (select from oxbow.memory_links l
-                              where l.user_id = _user and l.from_type = 'fact' and l.from_id = f.id
-                                and l.relation = 'supersedes'),
-                 coalesce(f.valid_at, f.created_at), f.created_at, f.id)
-    ), folded as (
-      update oxbow.memories_fact d
-         set expired_at = now(), invalid_at = coalesce(d.valid_at, d.created_at), superseded_by = f.keep,
-             updated_at = now()
-        from fact f
-       where d.user_id = _user and d.id = f.id and f.id <> f.keep
-      returning d.id, d.mention_count, d.sensitivity, d.content, f.keep, f.kept, d.metadata ? 'entities' as names
-    ), noted as (
-      insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
-      select _user, 'fact', id, 'SUPERSEDE', content, kept, 'system', 'repeats another fact' from folded
-    ), counted as (
-      update oxbow.memories_fact k
-         set mention_count = least(k.mention_count + f.mentions, 2147483647),
-             sensitivity = greatest(k.sensitivity, f.level), updated_at = now()
-        from (select keep, sum(mention_count) as mentions, max(sensitivity) as level from folded group by keep) f
-       where k.user_id = _user and k.id = f.keep
-    )
-    select coalesce(array_agg(id) filter (where names), '{}') into _named from folded;
-    _gone_users := _gone_users || array_fill(_user, array[cardinality(_named)]);
-    _gone := _gone || _named;
+    for _fold in
+      with fact as (
+        select f.id, first_value(f.id) over same as keep, first_value(f.content) over same as kept
+          from oxbow.memories_fact f
+         where f.user_id = _user and f.content_hash = _hash
+           and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null and f.sensitivity < 3
+        window same as (partition by f.speaker, f.agent_id, f.metadata ->> 'context'
+          order by not exists (select from oxbow.memory_links l
+                                where l.user_id = _user and l.from_type = 'fact' and l.from_id = f.id
+                                  and l.relation = 'supersedes'),
+                   coalesce(f.valid_at, f.created_at), f.created_at, f.id)
+      ), folded as (
+        update oxbow.memories_fact d
+           set expired_at = now(), invalid_at = coalesce(d.valid_at, d.created_at), superseded_by = f.keep,
+               updated_at = now()
+          from fact f
+         where d.user_id = _user and d.id = f.id and f.id <> f.keep
+        returning d.id, d.mention_count, d.created_at, d.sensitivity, d.content, f.keep, f.kept,
+                  d.metadata ? 'entities' as names
+      ), noted as (
+        insert into oxbow.memory_history
+          (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
+        select _user, 'fact', id, 'SUPERSEDE', content, kept, 'system', 'repeats another fact' from folded
+      )
+      select f.keep, array_agg(f.created_at) as times, sum(f.mention_count) as mentions, max(f.sensitivity) as level,
+             coalesce(array_agg(f.id) filter (where f.names), '{}') as named
+        from folded f group by f.keep order by f.keep
+    loop
+      perform oxbow.mention_memory(_user, 'fact', _fold.keep, _fold.times, _fold.mentions, _fold.level);
+      _gone_users := _gone_users || array_fill(_user, array[cardinality(_fold.named)]);
+      _gone := _gone || _fold.named;
+    end loop;
   end loop;
   -- the facts that were kept now also mention the entities of the folded ones
   perform oxbow.note_entities(g.user_id, g.ids)

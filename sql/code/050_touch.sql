@@ -1,5 +1,6 @@
 -- touch reports that a reply used memories or, with used => false, that they were only returned. Both count
--- an access; only a use raises the confidence of a trait (use_trait). Recall writes nothing. The job
+-- an access; only a use strengthens and activates a memory, or raises the confidence of a trait
+-- (use_trait). Recall writes nothing. The job
 -- flush_activity adds the reports up, so sessions do not contend for counters. Reports about unknown or
 -- erased memories are dropped.
 create or replace function oxbow.touch(user_id text, ids uuid[], used boolean default true) returns void

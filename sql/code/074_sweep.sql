@@ -54,6 +54,7 @@ call oxbow.grant_worker('recount_terms');
 create or replace function oxbow.fold_activity(_limit integer) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
+  _rules constant oxbow.recall_rules := oxbow.recall_rules('', 'infinity'); -- no user's: only for strengths
   _taken bigint;
   _used jsonb;
   _use record;
@@ -64,16 +65,22 @@ begin
     delete from oxbow.activity a using batch b where a.user_id = b.user_id and a.id = b.id
     returning a.user_id, a.memory_id, a.at, a.used
   ), touched as (
-    select user_id, memory_id, count(*) as times, max(at) as last, max(at) filter (where used) as used_at
+    select user_id, memory_id, count(*) as times, max(at) as last, max(at) filter (where used) as used_at,
+           count(*) filter (where used) as uses
       from taken group by user_id, memory_id
   ), locked as (
-    select m.user_id, m.memory_type, m.id, u.times, u.last, u.used_at
+    select m.user_id, m.memory_type, m.id, u.times, u.last, u.used_at, u.uses
       from touched u join oxbow.memories m on m.user_id = u.user_id and m.id = u.memory_id
      order by m.user_id, m.id
        for no key update of m
   ), folded as (
     update oxbow.memories m
-       set access_count = least(m.access_count + l.times, 2147483647), last_accessed_at = greatest(m.last_accessed_at, l.last)
+       set access_count = least(m.access_count + l.times, 2147483647),
+           last_accessed_at = greatest(m.last_accessed_at, l.last),
+           strength = case when l.uses > 0 then oxbow.used_strength(m, l.used_at, l.uses, _rules) else m.strength end,
+           used_at = greatest(m.used_at, l.used_at),
+           activated_at = case when l.uses > 0 then greatest(coalesce(m.activated_at, m.created_at), l.used_at)
+                               else m.activated_at end
       from locked l
      where m.user_id = l.user_id and m.memory_type = l.memory_type and m.id = l.id
   )

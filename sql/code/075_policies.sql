@@ -75,7 +75,7 @@ begin
   end if;
 end $$;
 
--- policy_changes and trait_rules only grow, and the defaults are part of the past.
+-- policy_changes and the tables of rules only grow, and the defaults are part of the past.
 create or replace function oxbow.refuse_policy_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -86,28 +86,36 @@ create or replace trigger refuse_policy_change before update or delete or trunca
   for each statement execute function oxbow.refuse_policy_change();
 create or replace trigger refuse_policy_change before update or delete or truncate on oxbow.trait_rules
   for each statement execute function oxbow.refuse_policy_change();
+create or replace trigger refuse_policy_change before update or delete or truncate on oxbow.recall_rules
+  for each statement execute function oxbow.refuse_policy_change();
 create or replace trigger refuse_policy_change before update of name, "default" or delete or truncate
   on oxbow.policy_definitions for each statement execute function oxbow.refuse_policy_change();
 
--- note_trait_rules records the trait policies in force from a moment on.
-create or replace function oxbow.note_trait_rules(_from timestamptz) returns void
-language sql set search_path = pg_catalog, pg_temp as $$
-  insert into oxbow.trait_rules
-  values (_from, oxbow.policy('trait_decay_behavior', _from), oxbow.policy('trait_decay_preference', _from),
-          oxbow.policy('trait_decay_core', _from), oxbow.policy('trait_spacing', _from),
-          oxbow.policy('trait_dissolve_below', _from), oxbow.policy('trait_candidate_max', _from),
-          oxbow.policy('trait_established_min', _from), oxbow.policy('trait_core_above', _from))
-  on conflict do nothing;
-$$;
-select oxbow.note_trait_rules('-infinity');
+-- note_rules records the policies in force from a moment on in the tables of rules that they change. Each column
+-- of these tables is a policy, in trait_rules without the prefix trait_.
+create or replace function oxbow.note_rules(_from timestamptz) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _rules constant jsonb := jsonb_build_object('valid_from', _from)
+    || (select jsonb_object_agg(regexp_replace(d.name, '^trait_', ''), oxbow.policy(d.name, _from))
+          from oxbow.policy_definitions d);
+  _table text;
+begin
+  foreach _table in array array['trait_rules', 'recall_rules'] loop
+    execute format('insert into oxbow.%1$I
+      select r.* from jsonb_populate_record(null::oxbow.%1$I, $1) r
+       where not exists (select from (select * from oxbow.%1$I l order by l.valid_from desc limit 1) l
+                          where to_jsonb(l) - ''valid_from'' = to_jsonb(r) - ''valid_from'')
+      on conflict do nothing', _table) using _rules;
+  end loop;
+end $$;
+select oxbow.note_rules('-infinity');
 
--- follow_policy_change records the trait policies if the changed policy is one of them.
+-- follow_policy_change records the rules that a changed policy is part of.
 create or replace function oxbow.follow_policy_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  if exists (select from jsonb_object_keys(to_jsonb((oxbow.trait_rules())[1])) r where 'trait_' || r = new.name) then
-    perform oxbow.note_trait_rules(new.valid_from);
-  end if;
+  perform oxbow.note_rules(new.valid_from);
   return null;
 end $$;
 create or replace trigger follow_policy_change after insert on oxbow.policy_changes

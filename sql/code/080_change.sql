@@ -25,8 +25,9 @@ begin
 end $$;
 
 -- supersede stores a new version of a memory and returns its id. The old version is true until valid_at (default: now)
--- and believed until now. To supersede a version that was wrong from the start, pass its own valid_at. A new
--- version with that beginning, or one within a time that is over, ends when the old one did. It inherits type, session and position in it, speaker, agent, source, category and importance. Unless metadata is given,
+-- and believed until now. To supersede a version that was wrong from the start, pass its own valid_at. A new version
+-- with that beginning, or one within a time that is over, ends when the old one did. It inherits type, session and
+-- position in it, speaker, agent, source, category, importance, strength and tier. Unless metadata is given,
 -- it also inherits that, with only the entities that the new content names. external_id stays with the old version, so
 -- that a repeated import still finds it.
 create or replace function oxbow.supersede(user_id text, id uuid, content text, valid_at timestamptz default null,
@@ -63,13 +64,13 @@ begin
   end if;
 
   kept := coalesce(supersede.metadata, oxbow.inherited_metadata(old.metadata, supersede.content));
-  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, version, session_id, seq, speaker,
-    agent_id, source, category, importance, metadata, expires_at, sensitivity)
+  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, version, session_id, seq,
+    speaker, agent_id, source, category, importance, strength, used_at, tier, metadata, expires_at, sensitivity)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at,
     case when supersede.valid_at <= least(coalesce(old.valid_at, old.created_at), old.invalid_at)
            or supersede.valid_at < old.invalid_at and old.invalid_at <= now() then old.invalid_at end,
-    old.version + 1, old.session_id, old.seq, old.speaker, old.agent_id, old.source, old.category, old.importance, kept, old.expires_at,
-    old.sensitivity);
+    old.version + 1, old.session_id, old.seq, old.speaker, old.agent_id, old.source, old.category, old.importance,
+    old.strength, old.used_at, old.tier, kept, old.expires_at, old.sensitivity);
   if old.source = 'summary' then -- the conversation continues with the new version
     insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
     select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s

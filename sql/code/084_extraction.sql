@@ -85,8 +85,8 @@ call oxbow.grant_worker('begin_earlier');
 -- A target that is not a current memory is the error OX105. The policy of the category, from the settings
 -- or as given, decides about the old memory of an UPDATE:
 --   latest_wins     it was true until now, and is superseded
---   version_keep    it was true until now, and is kept with less strength
---   weight_balance  both are current; the old one loses strength
+--   version_keep    it was true until now, and is kept as a negated one
+--   weight_balance  both are current; the old one is negated
 -- A memory has the highest sensitivity of its messages and of what it replaces. Conversations may be
 -- extracted in any order: a statement older than the last mention of the old memory is placed before it.
 create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[],
@@ -99,6 +99,7 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   _policies constant jsonb := coalesce(
     (select s.value -> 'policies' from oxbow.settings s where s.key = 'conversations'), '{}');
+  _rules constant oxbow.recall_rules := oxbow.recall_rules(_user_id, 'infinity');
   r record;
   old oxbow.memories;
   _policy text;
@@ -111,13 +112,13 @@ begin
 
   perform set_config('oxbow.embed', case when _embed then '' else 'off' end, true);
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category,
-                              importance, metadata, sensitivity)
+                              importance, metadata, sensitivity, activated_at)
   select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance,
-         m.metadata, coalesce(s.level, 0)
+         m.metadata, coalesce(s.level, 0), s.said
     from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text,
            importance double precision, metadata jsonb, sources uuid[], operation text)
-   cross join lateral (select min(g.seq) as seq, max(g.sensitivity) as level from oxbow.messages g
-                        where g.user_id = _user_id and g.id = any(m.sources)) s
+   cross join lateral (select min(g.seq) as seq, max(g.sensitivity) as level, least(max(g.created_at), now()) as said
+                        from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
    where m.operation in ('ADD', 'UPDATE');
   perform set_config('oxbow.embed', '', true);
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, actor, reason, message_ids)
@@ -176,16 +177,14 @@ begin
         if _earlier then
           perform oxbow.write_earlier(_user_id, _actor, r.type, r.id, old, r.reason, r.sources);
         elsif _policy = 'weight_balance' then
-          update oxbow.memories m
-             set strength = m.strength * oxbow.policy('memory_strength_balanced'), updated_at = now()
+          update oxbow.memories m set negated_at = greatest(m.negated_at, least(r.at, now())), updated_at = now()
            where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
         else
           update oxbow.memories m
              set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), updated_at = now(),
                  expired_at = case when _policy = 'latest_wins' then now() end,
                  superseded_by = case when _policy = 'latest_wins' then r.id end,
-                 strength = m.strength
-                   * case when _policy = 'version_keep' then oxbow.policy('memory_strength_kept') else 1 end
+                 negated_at = greatest(m.negated_at, case when _policy = 'version_keep' then least(r.at, now()) end)
            where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
         end if;
         if old.sensitivity > 0 then
@@ -205,11 +204,9 @@ begin
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
       when 'NOOP' then
         mentioned := mentioned + 1;
-        update oxbow.memories m
-           set mention_count = least(m.mention_count + 1::bigint, 2147483647), updated_at = now(),
-               sensitivity = greatest(m.sensitivity, (select max(g.sensitivity) from oxbow.messages g
-                                                       where g.user_id = _user_id and g.id = any(r.sources)))
-         where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+        perform oxbow.mention_memory(_user_id, old.memory_type, old.id, array[g.said], 1, g.level)
+           from (select max(g.created_at) as said, max(g.sensitivity) as level from oxbow.messages g
+                  where g.user_id = _user_id and g.id = any(r.sources)) g;
         if r.at < old.valid_at then
           perform oxbow.begin_earlier(_user_id, old.id, r.at);
         end if;
@@ -221,7 +218,9 @@ begin
   end loop;
 
   with boosted as (
-    update oxbow.memories m set strength = m.strength + oxbow.policy('memory_strength_used'), updated_at = now()
+    update oxbow.memories m
+       set strength = oxbow.used_strength(m, now(), 1, _rules), used_at = now(), activated_at = now(),
+           updated_at = now()
      where m.user_id = _user_id and m.id = any(_used) and m.expired_at is null and m.forgotten_at is null
     returning m.memory_type, m.id
   ), noted as (

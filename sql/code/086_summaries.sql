@@ -84,10 +84,11 @@ begin
   end if;
 
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, version, source, importance, metadata,
-    strength, mention_count, access_count, last_accessed_at, expires_at, sensitivity)
+    strength, used_at, tier, mention_count, mentions, access_count, last_accessed_at, expires_at, sensitivity)
   values (_user_id, 'episodic', _id, _content, greatest(_at, old.valid_at), coalesce(old.version, 0) + 1, 'summary',
-    _importance, _metadata, coalesce(old.strength, 1), coalesce(old.mention_count, 1), coalesce(old.access_count, 0),
-    old.last_accessed_at,
+    _importance, _metadata, coalesce(old.strength, 1), old.used_at, coalesce(old.tier, 'normal'),
+    coalesce(old.mention_count, 1), old.mentions,
+    coalesce(old.access_count, 0), old.last_accessed_at,
     -- counted from the last message, however late the summary
     case when (old.id is null or old.expires_at is not null) and _days > 0
       then greatest(_at, old.valid_at) + make_interval(days => _days) end,
@@ -120,9 +121,13 @@ call oxbow.grant_worker('write_summary');
 create or replace function oxbow.expire_memories(_now timestamptz, _limit integer, out expired bigint,
   out promoted bigint)
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+declare
+  _rules constant oxbow.recall_rules := oxbow.recall_rules('', _now);
 begin
   with due as materialized (
-    select m.user_id, m.id, m.content, m.strength >= (select oxbow.policy('memory_strength_permanent')) as used
+    select m.user_id, m.id, m.content,
+           oxbow.strength_now(m.strength, coalesce(m.used_at, m.created_at), m.tier, m.source, _now, _rules)
+             >= (select oxbow.policy('memory_strength_permanent')) as used
       from oxbow.memories_episodic m
      where m.expires_at <= _now and m.expired_at is null
      order by m.expires_at limit _limit for no key update skip locked

@@ -17,28 +17,6 @@ begin
     left join oxbow.settings r on r.key = 'recall';
 end $$;
 
--- recall_boosts returns the policies recall_* in force at a moment, which a recall reads once.
-create or replace function oxbow.recall_boosts(_at timestamptz, out recency double precision, out days double precision,
-  out arousal double precision, out importance double precision, out emerging double precision,
-  out established double precision, out core double precision)
-language plpgsql stable set search_path = pg_catalog, pg_temp as $$
-#variable_conflict error
-begin
-  select max(p.value) filter (where p.name = 'recall_recency'),
-         max(p.value) filter (where p.name = 'recall_recency_days'),
-         max(p.value) filter (where p.name = 'recall_arousal'),
-         max(p.value) filter (where p.name = 'recall_importance'),
-         max(p.value) filter (where p.name = 'recall_emerging'),
-         max(p.value) filter (where p.name = 'recall_established'), max(p.value) filter (where p.name = 'recall_core')
-    into recency, days, arousal, importance, emerging, established, core
-    from (select d.name, coalesce(c.value, d."default") as value
-            from oxbow.policy_definitions d
-            left join lateral (select c.value from oxbow.policy_changes c
-                                where c.name = d.name and c.valid_from <= _at
-                                order by c.valid_from desc limit 1) c on true
-           where d.name like 'recall\_%') p;
-end $$;
-
 -- recency returns 1 for a memory as of now and 1/e after _days, or after up to 1 + _share times as many for an
 -- emotionally arousing memory. The exponent is capped, because exp fails on underflow.
 create or replace function oxbow.recency(_at timestamptz, _arousal jsonb, _now timestamptz, _days double precision,

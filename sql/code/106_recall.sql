@@ -1,7 +1,7 @@
 -- Recall: the memories of a user that answer a query, best first. Three channels, text, vector and entity,
 -- each search the user's own memories. In the text and vector channels, a memory passes part of its score
--- to its neighbours in the conversation. Fusion adds up the channels; recency, importance and the stage of
--- a trait raise the sum.
+-- to its neighbours in the conversation. Fusion adds up the channels; recency, importance, the stage of a trait
+-- and the weight of a memory raise or lower the sum.
 
 -- known_types returns the types for which the user has memories that a channel can find, so that other
 -- partitions are not read.
@@ -43,7 +43,7 @@ end $$;
 -- It writes nothing. It never returns forgotten memories, nor traits in the stages trend, candidate and
 -- dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
 -- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
--- recency, importance and a trait's stage (the policies recall_*).
+-- recency, importance and a trait's stage, times 1 + the share of the memory's weight (the policies recall_*).
 --
 -- Plans are generic and made once per session. The settings disable plan choices that are wrong for users
 -- larger than the average. For the same reason every memory is looked up by its key in a subquery, which
@@ -69,7 +69,7 @@ declare
   _then jsonb;                 -- with believed_as_of, the result of oxbow.traits_then
   _asked record;
   _weight record;
-  _boost record;
+  _rule oxbow.recall_rules;    -- of the moment, and of this user
   _text record;
   _vector record;
   _entity record;
@@ -113,7 +113,7 @@ begin
   end if;
   _entity := oxbow.recall_entities(recall.user_id, _types, recall.query, _limit, _vector._filter);
   _weight := oxbow.channel_weights();
-  _boost := oxbow.recall_boosts(coalesce(recall.believed_as_of, recall.now, 'infinity')); -- as weighed then
+  _rule := oxbow.recall_rules(recall.user_id, coalesce(recall.believed_as_of, recall.now, 'infinity'));
 
   return query
   with hit as (
@@ -156,12 +156,22 @@ begin
            coalesce(s.text / e.text, 0) * _weight.text + coalesce(s.vector / e.vector, 0) * _weight.vector
            + coalesce(s.entity / e.entity, 0) * _weight.entity as score
       from summed s, every e
+  ), least as materialized (
+    -- what the last of the best by the channels has at least: boosts only add, a weight may take away
+    select coalesce(min(l.score * case when l.type = 'trait' then 1 else 1 + w.share end), 0) as score
+      from (select f.* from fused f where (select count(*) from fused) > recall.max_results
+             order by f.score desc limit recall.max_results) l
+     cross join lateral (
+       select m.* from oxbow.memories m
+        where m.user_id = recall.user_id and m.memory_type = l.type and m.id = l.id offset 0) m
+     cross join oxbow.weight_factors(m.category, m.created_at, m.activated_at, m.used_at, m.mentions, m.negated_at,
+             m.strength, m.tier, m.source, _now, _rule) w
   ), reachable as (
-    -- a score that the highest boosts do not raise to the last place cannot win
-    select f.* from fused f
-     where f.score > 0 and f.score * (1 + _boost.recency + _boost.importance
-             + greatest(_boost.emerging, _boost.established, _boost.core)) >= coalesce(
-             (select l.score from fused l order by l.score desc offset recall.max_results - 1 limit 1), 0)
+    -- a score that the highest boosts and weight do not raise to the last place cannot win
+    select f.* from fused f, least l
+     where f.score > 0 and l.score <= f.score * (1 + _rule.recall_weight)
+             * (1 + _rule.recall_recency + _rule.recall_importance
+                + greatest(_rule.recall_emerging, _rule.recall_established, _rule.recall_core))
   ), found as (
     select r.type, r.text, r.vector, r.entity, r.rank, r.score, m.*,
            case when r.type <> 'trait' then null
@@ -173,22 +183,28 @@ begin
      cross join lateral (
        select m.id, m.content, m.valid_at,
               oxbow.end_believed(m.expired_at, m.invalid_at, m.former_ends, recall.believed_as_of) as invalid_at,
-              m.created_at, m.expired_at, m.session_id, m.seq, m.speaker, m.agent_id, m.external_id, m.category, m.importance, m.metadata, m.trait_stage, m.trait_subtype,
-              m.trait_confidence, m.trait_confidence_at, m.trait_reinforcement_count, m.trait_next_transition_at,
-              m.trait_window_end
+              m.created_at, m.expired_at, m.session_id, m.seq, m.speaker, m.agent_id, m.external_id, m.category,
+              m.importance, m.metadata, m.activated_at, m.used_at, m.mentions, m.negated_at, m.strength, m.tier,
+              m.source, m.trait_stage, m.trait_subtype, m.trait_confidence, m.trait_confidence_at,
+              m.trait_reinforcement_count, m.trait_next_transition_at, m.trait_window_end
          from oxbow.memories m
         where m.user_id = recall.user_id and m.memory_type = r.type and m.id = r.id offset 0) m
     offset 0
   ), raised as (
-    select f.*, _boost.importance * f.importance as importance_boost,
-           case f.stage when 'emerging' then _boost.emerging when 'established' then _boost.established
-                        when 'core' then _boost.core else 0 end as stage_boost,
-           _boost.recency * oxbow.recency(coalesce(f.valid_at, f.created_at), f.metadata #> '{emotion,arousal}', _now,
-             _boost.days, _boost.arousal) as recency
+    select f.*, _rule.recall_importance * f.importance as importance_boost,
+           case f.stage when 'emerging' then _rule.recall_emerging when 'established' then _rule.recall_established
+                        when 'core' then _rule.recall_core else 0 end as stage_boost,
+           _rule.recall_recency * oxbow.recency(coalesce(f.valid_at, f.created_at), f.metadata #> '{emotion,arousal}',
+             _now, _rule.recall_recency_days, _rule.recall_arousal) as recency,
+           case when f.type = 'trait' then 0 else w.share end as share, -- a trait has no weight
+           w."time" as w_time, w.reinforcement as w_reinforcement, w.conflict as w_conflict,
+           w.importance as w_importance, w.momentum as w_momentum, w.strength as w_strength
       from found f
+     cross join oxbow.weight_factors(f.category, f.created_at, f.activated_at, f.used_at, f.mentions, f.negated_at,
+             f.strength, f.tier, f.source, _now, _rule) w
     offset 0
   ), best as (
-    select r.*, r.score * (1 + r.recency + r.importance_boost + r.stage_boost) as total
+    select r.*, r.score * (1 + r.recency + r.importance_boost + r.stage_boost) * (1 + r.share) as total
       from raised r
      order by total desc, r.seq, r.id
      limit recall.max_results
@@ -208,7 +224,10 @@ begin
            'confidence', coalesce((_then #>> array[b.id::text, 'confidence'])::double precision,
              oxbow.trait_confidence_at(b.trait_confidence, b.trait_subtype, b.trait_reinforcement_count,
                b.trait_confidence_at, _now, _rules)),
-           'supporting', v.supporting, 'contradicting', v.contradicting)) else '{}' end
+           'supporting', v.supporting, 'contradicting', v.contradicting))
+         else jsonb_build_object('weight', jsonb_build_object(
+           'share', b.share, 'time', b.w_time, 'reinforcement', b.w_reinforcement, 'conflict', b.w_conflict,
+           'importance', b.w_importance, 'momentum', b.w_momentum, 'strength', b.w_strength)) end
     from best b
    cross join every e
    cross join lateral (
