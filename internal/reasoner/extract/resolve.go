@@ -108,7 +108,11 @@ type sense struct {
 	taste      bool // it is about liking or taking something
 	attributes []attribute
 	sentences  int
-	several    bool // it may be about more than one thing, or somebody's: "tea and coffee", "my sister's dog", 茶和咖啡
+	unsaid     bool       // it asks, supposes or wishes, or is so only for now
+	theirs     bool       // it is about somebody else
+	head       int        // how many objects precede a preposition: one in "sugar in my tea"
+	turns      [][]string // the objects of what it takes back or renews
+	several    bool       // it may be about more than one thing, or somebody's: "tea and coffee", "my sister's dog", 茶和咖啡
 }
 
 // senseBy interprets a statement of a speaker, or a fact that an application stored.
@@ -165,6 +169,7 @@ func senseIn(text string, said []part) sense {
 	} else {
 		s.objects = slices.Concat(subjects, s.objects)
 	}
+	s.turn(text)
 	return s
 }
 
@@ -194,6 +199,9 @@ func (s *sense) read(one sentence) {
 			s.words = append(s.words, stem(strings.ToLower(one.Slice(i, i+n))))
 			i += n
 		} else if n := one.Len("sense.empty", i); n > 0 {
+			if s.head == 0 && one.Len("turn.preposition", i) > 0 {
+				s.head = len(s.objects)
+			}
 			i += n
 		} else {
 			if !k.Mark {
@@ -306,15 +314,25 @@ const maxCloser = 3
 
 // denies reports whether of the same things one statement says yes, and the other no or no longer.
 func (s *sense) denies(h *sense) bool {
-	n, m := len(s.objects), len(h.objects)
 	switch {
-	case s.negated == h.negated || n == 0 || h.sentences > 1 || s.taste != h.taste && !s.over && !h.over:
+	case s.negated == h.negated || s.unsaid || h.theirs || h.sentences > 1:
 		return false
-	case slices.ContainsFunc(s.objects, func(w string) bool { return !slices.Contains(h.objects, w) }):
+	case s.taste != h.taste && !s.over && !h.over:
+		return false
+	}
+	return h.includes(s.objects) || slices.ContainsFunc(s.turns, h.includes)
+}
+
+// includes reports whether what is said of objects in general is said of those of h.
+func (h *sense) includes(objects []string) bool {
+	n, m := len(objects), len(h.objects)
+	switch {
+	case n == 0 || slices.ContainsFunc(objects, func(w string) bool { return !slices.Contains(h.objects, w) }):
 		return false
 	case 2*n > m:
 		return true
 	}
 	// who likes no coffee likes no strong coffee
-	return !h.several && m <= n+maxCloser && slices.Equal(h.objects[m-n:], s.objects)
+	return !h.several && m <= n+maxCloser &&
+		(slices.Equal(h.objects[m-n:], objects) || slices.Equal(h.objects[:h.head], objects))
 }
