@@ -169,7 +169,7 @@ func senseIn(text string, said []part) sense {
 	} else {
 		s.objects = slices.Concat(subjects, s.objects)
 	}
-	s.turn(text)
+	s.turn(text, said)
 	return s
 }
 
@@ -323,16 +323,16 @@ func (s *sense) denies(h *sense) bool {
 	return h.includes(s.objects) || slices.ContainsFunc(s.turns, h.includes)
 }
 
-// includes reports whether what is said of objects in general is said of those of h.
-func (h *sense) includes(objects []string) bool {
-	n, m := len(objects), len(h.objects)
+// includes reports whether what is said of objects in general is said of those of s.
+func (s *sense) includes(objects []string) bool {
+	n, m := len(objects), len(s.objects)
 	switch {
-	case n == 0 || slices.ContainsFunc(objects, func(w string) bool { return !slices.Contains(h.objects, w) }):
+	case n == 0 || slices.ContainsFunc(objects, func(w string) bool { return !slices.Contains(s.objects, w) }):
 		return false
 	case 2*n > m:
 		return true
 	}
 	// who likes no coffee likes no strong coffee
-	return !h.several && m <= n+maxCloser &&
-		(slices.Equal(h.objects[m-n:], objects) || slices.Equal(h.objects[:h.head], objects))
+	return !s.several && m <= n+maxCloser &&
+		(slices.Equal(s.objects[m-n:], objects) || slices.Equal(s.objects[:s.head], objects))
 }

@@ -1,13 +1,32 @@
 package extract
 
-import "github.com/oxbow-memory/oxbow/internal/reasoner/language"
+import (
+	"strings"
 
-// turn interprets what a statement says of an earlier taste or habit: that it is over ("I've gone off coffee",
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
+)
+
+// turn interprets what a text and its parts say of an earlier taste or habit: that it is over ("I've gone off coffee",
 // 火锅吃腻了), or that it is back (又喜欢上咖啡了). The patterns are those of turns.txt.
-func (s *sense) turn(text string) {
-	t := language.Read(text)
-	s.unsaid, s.theirs = t.Has("turn.unsaid"), t.Has("turn.theirs")
-	s.taste = s.taste || t.Has("turn.taste")
+func (s *sense) turn(text string, said []part) {
+	var own []string
+	for i := range said {
+		if said[i].subject == "" {
+			own = append(own, said[i].text)
+		}
+	}
+	t, told := language.Read(text), language.Read(strings.Join(own, " "))
+	s.unsaid = t.Has("turn.unsaid") || told.Has("turn.unsaid")
+	s.theirs = told.Has("turn.theirs") || len(own) < len(said) && t.Has("turn.theirs")
+	s.taste = s.taste || told.Has("turn.taste")
+	if !s.unsaid && !s.turned(t) && told.String != t.String {
+		s.turned(told)
+	}
+}
+
+// turned sets what a text takes back or renews, and reports whether there is something.
+func (s *sense) turned(t *pattern.Text) bool {
 	first := ""
 	for m := range t.All("turn") {
 		var of sense
@@ -15,7 +34,7 @@ func (s *sense) turn(text string) {
 		if of.read(read(taken.Value)); len(of.objects) == 0 {
 			of.objects = of.words
 		}
-		if s.unsaid || len(of.objects) == 0 || first != "" && m.Value != first {
+		if len(of.objects) == 0 || first != "" && m.Value != first {
 			continue
 		}
 		if first == "" {
@@ -25,4 +44,5 @@ func (s *sense) turn(text string) {
 		}
 		s.turns = append(s.turns, of.objects)
 	}
+	return first != ""
 }
