@@ -28,13 +28,14 @@ func (s *sense) turn(text string, said []part) {
 // turned sets what a text takes back or renews, and reports whether there is something.
 func (s *sense) turned(t *pattern.Text) bool {
 	first := ""
-	for m := range t.All("turn") {
+	for i := range t.Tokens {
+		m, ok := turnAt(t, i)
 		var of sense
 		taken, _ := m.Get("taken")
 		if of.read(read(taken.Value)); len(of.objects) == 0 {
 			of.objects = of.words
 		}
-		if len(of.objects) == 0 || first != "" && m.Value != first {
+		if !ok || len(of.objects) == 0 || first != "" && m.Value != first {
 			continue
 		}
 		if first == "" {
@@ -45,4 +46,28 @@ func (s *sense) turned(t *pattern.Text) bool {
 		s.turns = append(s.turns, of.objects)
 	}
 	return first != ""
+}
+
+// turnAt returns what takes something back or renews it in the clause that begins at the i-th token, or from a speaker
+// there on.
+func turnAt(t *pattern.Text, i int) (best pattern.Match, ok bool) {
+	first, second := "turn.said", "turn.topic"
+	speaker := t.Len("turn.i", i)
+	if speaker == 0 {
+		first, second = second, first
+		if i > 0 && !t.Tokens[i-1].Mark {
+			return best, false
+		}
+	}
+	for at, n := i+speaker, 1; n > 0; at += n { // the last match is that after all adverbs
+		m, is := t.At(first, at)
+		if !is {
+			m, is = t.At(second, at)
+		}
+		if is {
+			best, ok = m, true
+		}
+		n = t.Len("turn.adverb", at)
+	}
+	return best, ok
 }
