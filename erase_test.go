@@ -55,7 +55,8 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		 select user_id, 'key', memory_type, id, $1 || ' likes noodles', 's', now() from oxbow.memories
 		 where user_id = $1
 		 and content like '%rice%'`,
-		`insert into oxbow.extractions (user_id, number) values ($1, 3)`,
+		`insert into oxbow.extractions (user_id, number) values ($1, 3)
+			on conflict (user_id) do update set number = 3`,
 		`insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('Boats'))`,
 		`insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error)
 			values ($1, 'reflect', 'm', 1, now(), '1.5 seconds', $1)`,

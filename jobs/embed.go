@@ -24,6 +24,8 @@ import (
 type EmbedArgs struct {
 	UserID string `json:"user_id"`
 	IDs    string `json:"ids"` // at most 128, comma-separated
+	// Imported facts are not reconciled: what they replace is imported too.
+	Imported bool `json:"imported,omitempty"`
 }
 
 const embedIDs = 128
@@ -268,7 +270,9 @@ func (w *embedWorker) split(ctx context.Context, job *member[EmbedArgs]) error {
 			return err
 		}
 		for _, half := range [][]uuid.UUID{ids[:len(ids)/2], ids[len(ids)/2:]} {
-			if err := enqueue(ctx, tx, EmbedMemories(job.args.UserID, half)); err != nil {
+			args := EmbedMemories(job.args.UserID, half)
+			args.Imported = job.args.Imported
+			if err := enqueue(ctx, tx, args); err != nil {
 				return err
 			}
 		}
@@ -428,7 +432,7 @@ func (w *embedWorker) save(ctx context.Context, db store.DB, made vectors) error
 }
 
 // index makes memories of the batch searchable by their words, and enqueues check_trigger for each
-// user with a new one.
+// user with a new one, and reconcile for the facts that applications stored.
 func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs], memories []store.Embeddable) error {
 	var refs []store.MemoryRef
 	for _, m := range memories {
@@ -444,8 +448,8 @@ func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs],
 		return err
 	}
 	isFresh := map[uuid.UUID]bool{}
-	for _, id := range fresh {
-		isFresh[id] = true
+	for _, m := range fresh {
+		isFresh[m.ID] = true
 	}
 	_, jobs := memoriesOf(b)
 	causes := map[string]*member[EmbedArgs]{} // by user
@@ -459,6 +463,7 @@ func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs],
 		checks = append(checks, river.InsertManyParams{
 			Args: CheckTriggerArgs{UserID: user}, InsertOpts: &river.InsertOpts{Metadata: causes[user].metadata}})
 	}
+	checks = append(checks, reconciliations(refs, fresh, jobs)...)
 	_, err = enqueueMany(ctx, tx, checks)
 	return err
 }

@@ -85,6 +85,7 @@ type extraction struct {
 	ids        []uuid.UUID       // of the memories that candidates may become
 	vectors    [][]float32       // of the candidates; nil: refused
 	shown      [][]reasoner.Held // to the extractor, per candidate
+	stored     bool              // the candidates are facts that an application stored; they have no vectors here
 }
 
 // within truncates messages so that the new ones total at most limit bytes. It always keeps the

@@ -27,6 +27,8 @@ type Config struct {
 	// Extractor extracts memories from messages. It uses the same provider as Reasoner, so the
 	// Reasoner fields below apply to it as well.
 	Extractor reasoner.Extractor
+	// Facts reads what facts that applications stored are about.
+	Facts reasoner.FactReader
 	// Summarizer summarizes long conversations. It uses the same provider as Reasoner too.
 	Summarizer reasoner.Summarizer
 	// Offline reports that Reasoner, Extractor and Summarizer make no network calls.

@@ -154,13 +154,16 @@ func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([
 	var vectors [][]float32
 	var about []string
 	for i, c := range e.candidates {
-		if c.Type == string(store.Fact) && e.vectors[i] != nil {
+		if c.Type == string(store.Fact) && (e.vectors[i] != nil || e.stored) {
 			of, vectors, about = append(of, i), append(vectors, e.vectors[i]), append(about, c.About...)
 		}
 	}
-	found, err := store.SimilarFacts(ctx, db, e.Session.UserID, vectors, similarFacts, leastSimilar)
-	if err != nil {
-		return nil, err
+	found := make([][]reasoner.Held, len(of))
+	var err error
+	if !e.stored {
+		if found, err = store.SimilarFacts(ctx, db, e.Session.UserID, vectors, similarFacts, leastSimilar); err != nil {
+			return nil, err
+		}
 	}
 	slices.Sort(about)
 	same, err := store.FactsAbout(ctx, db, e.Session.UserID, slices.Compact(about), factsAbout)
@@ -170,7 +173,7 @@ func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([
 	for k, i := range of {
 		all[i] = slices.Concat(found[k], e.before(i, of[:k]))
 		for _, h := range same {
-			if aboutSame(e.candidates[i], h) &&
+			if aboutSame(e.candidates[i], h) && !slices.Contains(e.ids, h.ID) &&
 				!slices.ContainsFunc(all[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
 				all[i] = append(all[i], h)
 			}

@@ -135,8 +135,6 @@ create index memories_secret_idx     on oxbow.memories (user_id, memory_type, id
 
 -- the current fact that a new one repeats
 create index memories_fact_hash_idx  on oxbow.memories_fact (user_id, content_hash) where expired_at is null;
--- current facts about something a person has only one of at a time (home, job, …)
-create index memories_fact_about_idx on oxbow.memories_fact (user_id) where expired_at is null and metadata ? 'about';
 create index memories_expires_idx    on oxbow.memories_episodic (expires_at)
   where expires_at is not null and expired_at is null;
 
@@ -151,6 +149,19 @@ create index memories_trait_parent_idx on oxbow.memories_trait (user_id, trait_p
 create index memories_trait_review_idx on oxbow.memories_trait (user_id) where trait_review_due_at is not null;
 
 -- The restrictions on recall (sql/code/100_recall_filter.sql).
+-- What facts are about: attributes with one value at a time, such as a home, or the subject of a taste. A new fact may
+-- replace or repeat those about the same.
+create table oxbow.fact_subjects (
+  user_id     text not null,
+  about       text not null,
+  memory_type oxbow.memory_type not null default 'fact' check (memory_type = 'fact'),
+  memory_id   uuid not null,
+  primary key (user_id, about, memory_id),
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories_fact (user_id, memory_type, id)
+    on delete cascade
+);
+create index fact_subjects_memory_idx on oxbow.fact_subjects (user_id, memory_id);
+
 create type oxbow.recall_filter as (
   agent    text,
   contexts text[],
@@ -168,7 +179,7 @@ create type oxbow.recall_filter as (
 ---- create above / drop below ----
 
 drop type oxbow.recall_filter cascade;
-drop table oxbow.memories cascade;
+drop table oxbow.fact_subjects, oxbow.memories cascade;
 drop type oxbow.mention cascade;
 drop table oxbow.category_names cascade;
 drop domain oxbow.memory_type;

@@ -6,6 +6,7 @@ create table oxbow.users (
   language          text,
   forgetting_factor double precision not null default 1.0,
   opted_out         boolean not null default false,
+  reconcile         boolean, -- whether facts of applications replace others; null: as the setting reconcile says
   metadata          jsonb not null default '{}',
   created_at        timestamptz not null default now(),
   updated_at        timestamptz,

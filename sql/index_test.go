@@ -48,7 +48,7 @@ func TestIndexSkipsMissingMemories(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	id := remember(t, tx, row{"user_id": ann(t)})
-	const sql = "select oxbow.index_memories(array[$1], $2::text[]::uuid[])::text"
+	const sql = "select i.id::text from oxbow.index_memories(array[$1], $2::text[]::uuid[]) i"
 	require.Empty(t, all[string](t, tx, sql, bob(t), []string{id}), "another's")
 	require.Empty(t, all[string](t, tx, sql, ann(t), []string{}))
 	require.Empty(t, all[string](t, tx, sql, ann(t), nil))

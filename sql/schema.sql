@@ -200,6 +200,24 @@ CREATE TABLE oxbow.extractions (
 ALTER TABLE ONLY oxbow.extractions
     ADD CONSTRAINT extractions_pkey PRIMARY KEY (user_id);
 
+-- fact_subjects
+
+CREATE TABLE oxbow.fact_subjects (
+    user_id text NOT NULL,
+    about text NOT NULL,
+    memory_type oxbow.memory_type DEFAULT 'fact'::text NOT NULL,
+    memory_id uuid NOT NULL,
+    CONSTRAINT fact_subjects_memory_type_check CHECK (((memory_type)::text = 'fact'::text))
+);
+
+ALTER TABLE ONLY oxbow.fact_subjects
+    ADD CONSTRAINT fact_subjects_pkey PRIMARY KEY (user_id, about, memory_id);
+
+CREATE INDEX fact_subjects_memory_idx ON oxbow.fact_subjects USING btree (user_id, memory_id);
+
+ALTER TABLE ONLY oxbow.fact_subjects
+    ADD CONSTRAINT fact_subjects_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_fact(user_id, memory_type, id) ON DELETE CASCADE;
+
 -- indexed_vectors
 
 CREATE TABLE oxbow.indexed_vectors (
@@ -622,8 +640,6 @@ ALTER TABLE ONLY oxbow.memories_fact
 
 ALTER TABLE ONLY oxbow.memories_fact
     ADD CONSTRAINT memories_fact_user_id_external_id_memory_type_key UNIQUE (user_id, external_id, memory_type);
-
-CREATE INDEX memories_fact_about_idx ON oxbow.memories_fact USING btree (user_id) WHERE ((expired_at IS NULL) AND (metadata ? 'about'::text));
 
 CREATE INDEX memories_fact_created_at_idx ON oxbow.memories_fact USING btree (created_at);
 
@@ -1482,6 +1498,7 @@ CREATE TABLE oxbow.settings (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT conversations_setting CHECK (((key <> 'conversations'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$.keyvalue()?(@."key" like_regex "^(quiet_seconds|messages|summary_after|summary_days)$")."value"?(((@ >= 0 && @ <= 1000000000) && @.floor() == @) is unknown || !((@ >= 0 && @ <= 1000000000) && @.floor() == @))'::jsonpath))) OR oxbow.reject('conversations'::text, (value)::text, 'must be an object in which quiet_seconds, messages, summary_after and summary_days are whole numbers from 0'::text))),
     CONSTRAINT recall_setting CHECK (((key <> 'recall'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$.*?((@ >= 0 && @ <= 1000) is unknown || !(@ >= 0 && @ <= 1000))'::jsonpath))) OR oxbow.reject('recall'::text, (value)::text, 'must be an object in which text, vector and entity are from 0 to 1000'::text))),
+    CONSTRAINT reconcile_setting CHECK (((key <> 'reconcile'::text) OR ((jsonb_typeof((value -> 'enabled'::text)) = 'boolean'::text) AND ((value - 'enabled'::text) = '{}'::jsonb)) OR oxbow.reject('reconcile'::text, (value)::text, 'must be an object with enabled, true or false'::text))),
     CONSTRAINT sensory_setting CHECK (((key <> 'sensory'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$."days"?(((@ >= 1 && @ <= 30) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 30) && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."times"?(((@ >= 2 && @ <= 1000) && @.floor() == @) is unknown || !((@ >= 2 && @ <= 1000) && @.floor() == @))'::jsonpath))) OR oxbow.reject('sensory'::text, (value)::text, 'must be an object with days, 1 to 30, and times, 2 to 1000, both whole numbers'::text))),
     CONSTRAINT vector_index_setting CHECK (((key <> 'vector_index'::text) OR ((jsonb_typeof(value) = 'object'::text) AND COALESCE(((value ->> 'policy'::text) = ANY (ARRAY['auto'::text, 'always'::text, 'never'::text])), false) AND ((value - '{policy,from,most}'::text[]) = '{}'::jsonb) AND (NOT (value @? '$."from"?(((@ >= 100 && @ <= 1000000000) && @.floor() == @) is unknown || !((@ >= 100 && @ <= 1000000000) && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."most"?(((@ >= 1 && @ <= 16) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 16) && @.floor() == @))'::jsonpath))) OR oxbow.reject('vector_index'::text, (value)::text, 'must be an object with policy, auto, always or never, and for auto from, 100 to 1,000,000,000 memories, and most, 1 to 16 users, both whole numbers'::text)))
 );
@@ -1617,6 +1634,7 @@ CREATE TABLE oxbow.users (
     language text,
     forgetting_factor double precision DEFAULT 1.0 NOT NULL,
     opted_out boolean DEFAULT false NOT NULL,
+    reconcile boolean,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone,

@@ -67,7 +67,8 @@ func remember(t testing.TB, tx db, r row) string {
 func index(t testing.TB, tx db, user string) []string {
 	t.Helper()
 	return all[string](t, tx, `
-		select oxbow.index_memories(array[$1], array(select id from oxbow.memories where user_id = $1))::text`, user)
+		select i.id::text
+		  from oxbow.index_memories(array[$1], array(select id from oxbow.memories where user_id = $1)) i`, user)
 }
 
 func exec(t testing.TB, tx db, sql string, args ...any) {

@@ -148,9 +148,15 @@ func RefuseVector(ctx context.Context, db DB, model string, m MemoryRef, reason 
 
 // IndexMemories makes new memories searchable by their words and puts them into the reflection
 // inbox. It returns the ids of the memories that were new.
-func IndexMemories(ctx context.Context, db DB, memories []MemoryRef) ([]uuid.UUID, error) {
+func IndexMemories(ctx context.Context, db DB, memories []MemoryRef) ([]Indexed, error) {
 	users, ids := columns(memories)
-	return list[uuid.UUID](ctx, db, "index memories", `select oxbow.index_memories($1, $2)`, users, ids)
+	return list[Indexed](ctx, db, "index memories", `select id, stored from oxbow.index_memories($1, $2)`, users, ids)
+}
+
+// Indexed is a memory that was indexed just now.
+type Indexed struct {
+	ID     uuid.UUID
+	Stored bool // a fact that an application stored
 }
 
 // CurrentModel returns the model of the vectors in the database.

@@ -93,9 +93,7 @@ type ExtractionCounts struct {
 // session was read. It returns ErrStale if any of the messages was extracted or erased in the
 // meantime.
 func LockExtraction(ctx context.Context, db DB, e Extraction) (others bool, err error) {
-	_, err = run(ctx, db, "wait for the user's other extractions",
-		`select pg_advisory_xact_lock(hashtextextended('oxbow.extract ' || $1, 0))`, e.Session.UserID)
-	if err != nil {
+	if err := lockWrites(ctx, db, e.Session.UserID); err != nil {
 		return false, err
 	}
 	const what = "lock the messages"
@@ -111,6 +109,13 @@ func LockExtraction(ctx context.Context, db DB, e Extraction) (others bool, err 
 		err = failed(what, ErrStale)
 	}
 	return locked.Others, err
+}
+
+// lockWrites makes extractions and reconciliations of a user wait for each other.
+func lockWrites(ctx context.Context, db DB, userID string) error {
+	_, err := run(ctx, db, "wait for the user's other extractions",
+		`select pg_advisory_xact_lock(hashtextextended('oxbow.extract ' || $1, 0))`, userID)
+	return err
 }
 
 // newMemory is a row that oxbow.write_extraction reads.

@@ -88,7 +88,7 @@ func TestLivesChange(t *testing.T) {
 					b.say(user, "s", l.said...)
 				case "among others": // these resemble the statement more than the fact that it ends does
 					last := strings.NewReplacer("I'm", "Tom is", "I ", "Tom ", "We ", "They ", "My ", "Tom's ",
-						"Call me", "Call him", "我", "他").Replace(l.said[len(l.said)-1])
+						"Call me", "Call him", "我", "老王").Replace(l.said[len(l.said)-1])
 					b.exec(`insert into oxbow.memories (user_id, memory_type, content)
 						select $1, 'fact', format('%s (%s)', $2::text, k) from generate_series(1, 30) k`, user, last)
 				}

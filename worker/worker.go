@@ -18,6 +18,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/extract"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
@@ -215,7 +216,7 @@ func (w *Worker) jobs() jobs.Config {
 		DB: w.pool, Embedder: observedEmbedder{embedder{w.embedder}, o}, Provider: w.provider,
 		CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
 		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o},
-		Summarizer: observedSummarizer{w.summarizer, o}, Offline: w.cfg.byRules(),
+		Facts: extract.New(), Summarizer: observedSummarizer{w.summarizer, o}, Offline: w.cfg.byRules(),
 		ReasonerProvider: w.reasonerState, ReasonerCallTime: w.cfg.reasonerCallTime(),
 		ReflectBatch: w.cfg.reflectBatch(),
 		DailyTokens:  w.cfg.DailyTokens, Logger: w.log, Observer: joining{w.metrics, w.tracer}, Now: w.cfg.Now,

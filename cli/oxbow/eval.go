@@ -46,7 +46,11 @@ standard input:
 The command loads the memories for temporary users, embeds them itself, asks every question, and prints, per
 category and in total: recall@k, the mean share of a question's gold memories among the first k results, and
 hit@k, the share of questions with at least one. Finally, even after an interrupt, it erases the temporary
-users.`,
+users.
+
+A file may hold lives instead, such as examples/weights.jsonl (docs/weight.md): what happens to a user's memories,
+and which of them must then outweigh, outrank or replace others. The command plays them with the jobs of a worker, and
+prints the checks that do not hold.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.limit < 0 {
@@ -67,11 +71,19 @@ users.`,
 }
 
 func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
-	file, set, err := a.readEvaluation(cmd.Context(), name)
+	file, err := a.readFile(cmd.Context(), name)
 	if err != nil {
 		return err
 	}
-	a.warnAboutGold(name, set)
+	measure := a.evalLives
+	var set *eval.Set
+	if !eval.IsLives(file) {
+		if set, err = readEvaluation(name, file); err != nil {
+			return err
+		}
+		a.warnAboutGold(name, set)
+		measure = a.evalQuestions
+	}
 	embedder, err := flags.work.embedding.open()
 	if err != nil {
 		return err
@@ -86,49 +98,66 @@ func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
 			return err
 		}
 		defer w.Close()
-		run := &evaluation{database: d, worker: w, prefix: "eval-" + uuid.NewString()[:8] + "-"}
-		for _, user := range set.Users {
-			run.users = append(run.users, run.prefix+user)
-		}
-		report, err := run.measure(ctx, shownName(name), file, spread(set.Questions, flags.limit), flags)
-		if failed := run.clear(ctx, flags.keep); err == nil {
-			err = failed
-		} else if failed != nil {
-			a.say("%s", sentence(failed))
-		}
-		if err != nil {
-			return err
-		}
-		return a.output(report, func() {
-			if run.messages > 0 {
-				a.printf("%s extracted from %s (%.2f per message).\n", count(run.loaded, "memory"),
-					count(run.messages, "message"), float64(run.loaded)/float64(run.messages))
-			}
-			a.printReport(report, run.loaded, len(set.Users), model)
-		})
+		run := &evaluation{database: d, name: shownName(name), file: file, set: set, flags: flags, worker: w,
+			model: model, prefix: "eval-" + uuid.NewString()[:8] + "-"}
+		return measure(ctx, run)
 	}, func(context.Context) (oxbow.Option, error) { return oxbow.WithEmbedder(embedder), nil })(cmd, nil)
 }
 
-// readEvaluation reads the whole file, because it is used twice: for the questions and for the memories.
-func (a *app) readEvaluation(ctx context.Context, name string) ([]byte, *eval.Set, error) {
+// evalQuestions asks the questions of a file about its memories.
+func (a *app) evalQuestions(ctx context.Context, run *evaluation) error {
+	for _, user := range run.set.Users {
+		run.users = append(run.users, run.prefix+user)
+	}
+	report, err := run.measure(ctx)
+	if err := run.end(ctx, err); err != nil {
+		return err
+	}
+	return a.output(report, func() {
+		if run.messages > 0 {
+			a.printf("%s extracted from %s (%.2f per message).\n", count(run.loaded, "memory"),
+				count(run.messages, "message"), float64(run.loaded)/float64(run.messages))
+		}
+		a.printReport(report, run.loaded, len(run.set.Users), run.model)
+	})
+}
+
+// end erases what the run loaded, and returns the first error.
+func (r *evaluation) end(ctx context.Context, err error) error {
+	failed := r.clear(ctx, r.flags.keep)
+	if err == nil {
+		return failed
+	}
+	if failed != nil {
+		r.say("%s", sentence(failed))
+	}
+	return err
+}
+
+// readFile reads the whole file, because it is used twice: for the questions and for the memories.
+func (a *app) readFile(ctx context.Context, name string) ([]byte, error) {
 	in, _, err := a.open(ctx, name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer in.Close()
 	file, err := io.ReadAll(in)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w", shownName(name), err)
+		return nil, fmt.Errorf("read %s: %w", shownName(name), err)
 	}
+	return file, nil
+}
+
+func readEvaluation(name string, file []byte) (*eval.Set, error) {
 	set, err := eval.Read(bytes.NewReader(file))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", shownName(name), err)
+		return nil, fmt.Errorf("%s: %w", shownName(name), err)
 	}
 	if len(set.Questions) == 0 {
-		return nil, nil, fmt.Errorf("%s has no questions with gold memories: add lines like "+
+		return nil, fmt.Errorf("%s has no questions with gold memories: add lines like "+
 			`{"type":"question","user":U,"question":Q,"gold":[ID]}`, shownName(name))
 	}
-	return file, set, nil
+	return set, nil
 }
 
 // warnAboutGold warns about questions that cannot be measured and gold ids that cannot be found.
@@ -161,7 +190,12 @@ func spread(questions []eval.Question, n int) []eval.Question {
 // evaluation is one run. Its users are those of the file, each with the run's prefix.
 type evaluation struct {
 	*database
+	name     string // of the file
+	file     []byte
+	set      *eval.Set // nil: the file holds lives
+	flags    *evalFlags
 	worker   *worker.Worker
+	model    store.EmbeddingModel
 	prefix   string
 	users    []string
 	loaded   int64 // memories
@@ -169,12 +203,11 @@ type evaluation struct {
 	sources  map[uuid.UUID][]string
 }
 
-func (r *evaluation) measure(ctx context.Context, name string, file []byte, questions []eval.Question, flags *evalFlags,
-) (none eval.Report, err error) {
-	if err := r.load(ctx, file); err != nil {
-		return none, fmt.Errorf("%s: %w", name, err)
+func (r *evaluation) measure(ctx context.Context) (none eval.Report, err error) {
+	if err := r.load(ctx, r.file); err != nil {
+		return none, fmt.Errorf("%s: %w", r.name, err)
 	}
-	if flags.extract {
+	if r.flags.extract {
 		if err := r.extract(ctx); err != nil {
 			return none, err
 		}
@@ -182,7 +215,7 @@ func (r *evaluation) measure(ctx context.Context, name string, file []byte, ques
 	if err := r.embed(ctx); err != nil {
 		return none, err
 	}
-	return r.ask(ctx, questions)
+	return r.ask(ctx, spread(r.set.Questions, r.flags.limit))
 }
 
 // ask asks the questions in turn. An extra first question, which prepares the connection, does not count.

@@ -8,6 +8,7 @@ create or replace function oxbow.enqueue_embed() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   _metadata jsonb := '{}';
+  _origin jsonb := '{}';
 begin
   if current_setting('oxbow.embed', true) = 'off' then
     return null;
@@ -15,9 +16,12 @@ begin
   if current_setting('oxbow.traceparent', true) <> '' then
     _metadata := oxbow.trace_metadata();
   end if;
+  if current_setting('oxbow.origin', true) = 'import' then
+    _origin := '{"imported": true}'; -- what it replaces is in the import
+  end if;
   insert into oxbow.river_job (kind, queue, max_attempts, args, metadata)
   select 'embed', 'embed', 25,
-         jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ',')), _metadata
+         jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ',')) || _origin, _metadata
   from (select user_id, array_agg(id) as ids from inserted group by user_id) u,
        generate_series(1, cardinality(u.ids), 128) i;
   if found and pg_try_advisory_xact_lock(hashtextextended('oxbow.doorbell', 0)) then

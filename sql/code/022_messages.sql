@@ -176,22 +176,3 @@ begin
     || (select format('pg_catalog, %I, pg_temp', n.nspname) from pg_extension e
           join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
 end $$;
-
--- facts_about returns the current facts of a user about any of the given topics of which a person has one
--- at a time, newest first, at most _limit. A fact's metadata lists its topics.
-create or replace function oxbow.facts_about(_user_id text, _about text[], _limit integer)
-returns table (id uuid, content text, speaker text, category text, at timestamptz, about text[])
-language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-  set enable_seqscan = off set jit = off as $$
-#variable_conflict error
-begin
-  return query
-  select m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at),
-         array(select jsonb_array_elements_text(m.metadata -> 'about'))
-    from oxbow.memories_fact m
-   where m.user_id = _user_id and m.expired_at is null and m.metadata ? 'about' and m.metadata -> 'about' ?| _about
-     and m.forgotten_at is null and (m.invalid_at is null or m.invalid_at > now())
-   order by m.created_at desc, m.id
-   limit _limit;
-end $$;
-call oxbow.grant_worker('facts_about');

@@ -1,6 +1,6 @@
 -- index_memories indexes the words of memories and adds the memories to the reflection inbox. Each memory
 -- is identified by its user and id; a single user applies to all. It processes memories without a row in
--- memory_terms, so a repeated job changes nothing, and returns their ids. It writes the terms, adds them to
+-- memory_terms, so a repeated job changes nothing, and returns their ids, and which are facts that an application stored. It writes the terms, adds them to
 -- the users' statistics, puts facts and episodes into the inbox, folds facts that repeat a current one, and
 -- notes the entities in the metadata. The inbox receives nothing of users who opted out, and no summaries,
 -- because the memories that they summarize already count.
@@ -10,24 +10,28 @@
 -- plan is kept, as are those of the foreign keys and of terms, because planning takes longer than
 -- execution. Locks of one kind are taken in the order of users, so that two batches of the same users
 -- cannot deadlock.
-create or replace function oxbow.index_memories(_user_ids text[], _ids uuid[]) returns setof uuid
+create or replace function oxbow.index_memories(_user_ids text[], _ids uuid[])
+returns table (id uuid, stored boolean)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
 declare
   _user text;
   _users text[];
   _fresh uuid[];
+  _stored boolean[];
   _facts boolean;
   _naming boolean;
+  _about boolean;
 begin
   -- sealed memories have no words
   select array_agg(i.user_id order by i.user_id, i.id), array_agg(i.id order by i.user_id, i.id),
-         coalesce(bool_or(m.memory_type = 'fact'), false), coalesce(bool_or(m.names), false)
-    into _users, _ids, _facts, _naming
+         coalesce(bool_or(m.memory_type = 'fact'), false), coalesce(bool_or(m.names), false),
+         coalesce(bool_or(m.about), false)
+    into _users, _ids, _facts, _naming, _about
     from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id
             from unnest(_user_ids, _ids) u(user_id, id)) i
    cross join lateral (
-    select m.memory_type, m.sensitivity, m.metadata ? 'entities' as names
+    select m.memory_type, m.sensitivity, m.metadata ? 'entities' as names, m.metadata ? 'about' as about
       from oxbow.memories m where m.user_id = i.user_id and m.id = i.id offset 0) m
    where m.sensitivity < 3;
   if _ids is null then
@@ -41,6 +45,9 @@ begin
   -- erasure
   if _facts then
     perform oxbow.fold_facts(_users, _ids);
+  end if;
+  if _about then
+    perform oxbow.note_subjects(_users, _ids);
   end if;
   if _naming then
     perform oxbow.note_entities(n.user_id, n.ids)
@@ -80,15 +87,36 @@ begin
      where m.memory_type in ('fact', 'episodic') and m.source is distinct from 'summary' and not m.opted_out
     on conflict do nothing
   )
-  select array_agg(memory_id) into _fresh from fresh;
+  select array_agg(f.memory_id), array_agg(m.memory_type = 'fact' and m.source is distinct from 'extraction')
+    into _fresh, _stored
+    from fresh f join memory m on m.user_id = f.user_id and m.memory_type = f.memory_type and m.id = f.memory_id;
   -- A bulk load leaves its terms in the pending list, which is cheaper. A small batch with few jobs
   -- behind it empties the list.
   if cardinality(_fresh) < 64 and oxbow.waiting_jobs(4) < 4 then
     perform oxbow.clean_terms();
   end if;
-  return query select unnest(_fresh);
+  return query select * from unnest(_fresh, _stored);
 end $$;
 call oxbow.grant_worker('index_memories');
+
+-- note_subjects notes the subjects that the metadata of facts name (about: a text or several).
+create or replace function oxbow.note_subjects(_user_ids text[], _ids uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
+begin
+  insert into oxbow.fact_subjects (user_id, about, memory_id)
+  select distinct m.user_id, left(a.about, 200), m.id
+    from unnest(_user_ids, _ids) i(user_id, id)
+   cross join lateral (select m.user_id, m.id, m.metadata -> 'about' as about from oxbow.memories_fact m
+                        where m.user_id = coalesce(i.user_id, _user_ids[1]) and m.id = i.id offset 0) m
+   cross join lateral jsonb_array_elements_text(
+     case jsonb_typeof(m.about) when 'array' then m.about when 'string' then jsonb_build_array(m.about)
+                                else '[]' end) a(about)
+   where a.about <> ''
+   order by 1, 2, 3
+  on conflict do nothing;
+end $$;
+call oxbow.grant_worker('note_subjects');
 
 -- fold_facts merges current facts of equal oxbow.content_hash, speaker, agent and context into the one that began
 -- first: what replaced another fact keeps its beginning, so it is preferred. That one supersedes the others, counts

@@ -3,12 +3,16 @@
 -- (use_trait). Recall writes nothing. The job
 -- flush_activity adds the reports up, so sessions do not contend for counters. Reports about unknown or
 -- erased memories are dropped.
-create or replace function oxbow.touch(user_id text, ids uuid[], used boolean default true) returns void
+create or replace function oxbow.touch(user_id text, ids uuid[], used boolean default true,
+  at timestamptz default now()) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform oxbow.check_access(touch.user_id);
-  insert into oxbow.activity (user_id, memory_id, used)
-  select touch.user_id, i.id, coalesce(touch.used, true) from unnest(touch.ids) i(id)
+  if touch.at is null or not isfinite(touch.at) then
+    perform oxbow.reject('at', touch.at::text, 'must be finite');
+  end if;
+  insert into oxbow.activity (user_id, memory_id, used, at)
+  select touch.user_id, i.id, coalesce(touch.used, true), least(touch.at, now()) from unnest(touch.ids) i(id)
    where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = i.id);
 end $$;
 call oxbow.grant_app('touch');

@@ -165,7 +165,8 @@ begin
 end $$;
 call oxbow.grant_app('forget');
 
--- restore reverts a forget. A memory that was forgotten before it was embedded is embedded now.
+-- restore reverts a forget, or makes a fact current again that another replaced; the other stays. A memory that was
+-- forgotten before it was embedded is embedded now.
 create or replace function oxbow.restore(user_id text, id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -175,7 +176,16 @@ begin
   perform oxbow.check_access(restore.user_id);
   _ids := oxbow.lock_repeats(restore.user_id, restore.id);
   old := oxbow.lock_memory(restore.user_id, restore.id);
-  if old.forgotten_at is null then
+  if old.forgotten_at is null and old.memory_type = 'fact' and old.expired_at is not null then
+    update oxbow.memories_fact m
+       set expired_at = null, invalid_at = null, superseded_by = null, negated_at = null, updated_at = now()
+     where m.user_id = old.user_id and m.id = old.id;
+    delete from oxbow.memory_links l
+     where l.user_id = old.user_id and l.to_type = 'fact' and l.to_id = old.id and l.relation = 'supersedes';
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
+    values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
+    return;
+  elsif old.forgotten_at is null then
     raise exception using
       errcode = 'OX104',
       message = format('memory %s of user %L is not forgotten', old.id, old.user_id);

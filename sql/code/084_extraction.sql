@@ -1,3 +1,11 @@
+-- is_about reports whether a fact is about any of the given subjects.
+create or replace function oxbow.is_about(_user_id text, _id uuid, _about text[]) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select exists (select from oxbow.fact_subjects s
+                  where s.user_id = _user_id and s.memory_id = _id and s.about = any(_about));
+$$;
+call oxbow.grant_worker('is_about');
+
 -- write_earlier inserts a newly written memory into the version chain of a later one, in the order in which the
 -- versions were true, not in which they were learned: the next version supersedes it, and it supersedes the previous
 -- one if that is about the same topic.
@@ -13,13 +21,13 @@ declare
 begin
   select * into new from oxbow.memories m
    where m.user_id = _user_id and m.memory_type = _type and m.id = _id for no key update;
-  _about := array(select jsonb_array_elements_text(new.metadata -> 'about'));
+  _about := array(select s.about from oxbow.fact_subjects s where s.user_id = _user_id and s.memory_id = _id);
   while found loop
     _later := next;
     select * into next from oxbow.memories m
      where m.user_id = _user_id and m.memory_type = _type and m.superseded_by = _later.id and m.id <> _id
        and m.forgotten_at is null and m.valid_at > new.valid_at
-       and m.speaker is not distinct from new.speaker and m.metadata -> 'about' ?| _about
+       and m.speaker is not distinct from new.speaker and oxbow.is_about(_user_id, m.id, _about)
      order by m.valid_at, m.id limit 1;
   end loop;
   if new.invalid_at <= coalesce(_later.valid_at, _later.created_at) then -- another target of this update is closer
@@ -43,7 +51,7 @@ begin
     update oxbow.memories m set invalid_at = new.valid_at, superseded_by = _id, updated_at = now()
      where m.user_id = _user_id and m.memory_type = _type and m.superseded_by = _later.id and m.id <> _id
        and m.forgotten_at is null and m.valid_at <= new.valid_at and m.invalid_at > new.valid_at
-       and m.speaker is not distinct from new.speaker and m.metadata -> 'about' ?| _about
+       and m.speaker is not distinct from new.speaker and oxbow.is_about(_user_id, m.id, _about)
     returning m.id, m.content
   ), noted as (
     insert into oxbow.memory_history
@@ -75,23 +83,19 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('begin_earlier');
 
--- write_extraction writes the decisions about a batch of messages: all new memories in one statement, and
--- then the effect of each operation on its target. The caller holds the user's lock.
---   _memories  [{"id", "type", "content", "at", "speaker", "category", "importance", "metadata",
---                 "sources": [message ids], "reason", "operation": ADD | UPDATE | DELETE | NOOP, "target",
---                 "also": [other memories that an UPDATE is about], "policy"}]
---   _used      memories that a reply used
---   _embed     whether embed processes the new memories; otherwise the caller writes their vectors and indexes them
+-- apply_operations applies what was decided about new memories to the memories that they are about.
+--   _operations  [{"id", "type", "content", "at", "category", "sources": [message ids], "reason",
+--                   "operation": ADD | UPDATE | DELETE | NOOP, "target", "also": [other targets of an UPDATE], "policy"}]
+--   _new         memories of this transaction, which may already have ended when they were said
 -- A target that is not a current memory is the error OX105. The policy of the category, from the settings
 -- or as given, decides about the old memory of an UPDATE:
 --   latest_wins     it was true until now, and is superseded
 --   version_keep    it was true until now, and is kept as a negated one
 --   weight_balance  both are current; the old one is negated
--- A memory has the highest sensitivity of its messages and of what it replaces. Conversations may be
--- extracted in any order: a statement older than the last mention of the old memory is placed before it.
-create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[],
-  _memories json, _used uuid[], _embed boolean, out added integer, out updated integer, out deleted integer,
-  out mentioned integer, out boosted integer)
+-- A memory has the highest sensitivity of its messages and of what it replaces. Statements may come in any order: one
+-- older than the last mention of the old memory is placed before it.
+create or replace function oxbow.apply_operations(_user_id text, _actor text, _operations json, _new uuid[],
+  out updated integer, out deleted integer, out mentioned integer)
 language plpgsql set search_path = pg_catalog, pg_temp
 -- otherwise the foreign keys to the partitioned table memories are planned again for every row
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -99,42 +103,17 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   _policies constant jsonb := coalesce(
     (select s.value -> 'policies' from oxbow.settings s where s.key = 'conversations'), '{}');
-  _rules constant oxbow.recall_rules := oxbow.recall_rules(_user_id, 'infinity');
   r record;
   old oxbow.memories;
   _policy text;
   _began timestamptz; -- of the old memory
   _earlier boolean;
-  _new constant uuid[] := array(select m.id from json_to_recordset(_memories) m (id uuid, operation text)
-                                 where m.operation in ('ADD', 'UPDATE'));
+  _said record;
 begin
-  updated := 0; deleted := 0; mentioned := 0; boosted := 0;
-
-  perform set_config('oxbow.embed', case when _embed then '' else 'off' end, true);
-  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category,
-                              importance, metadata, sensitivity, activated_at)
-  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance,
-         m.metadata, coalesce(s.level, 0), s.said
-    from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text,
-           importance double precision, metadata jsonb, sources uuid[], operation text)
-   cross join lateral (select min(g.seq) as seq, max(g.sensitivity) as level, least(max(g.created_at), now()) as said
-                        from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
-   where m.operation in ('ADD', 'UPDATE');
-  perform set_config('oxbow.embed', '', true);
-  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, actor, reason, message_ids)
-  select _user_id, m.type, m.id, 'ADD', m.content, _actor, m.reason, m.sources
-    from json_to_recordset(_memories) m (type text, id uuid, content text, reason text, sources uuid[], operation text)
-   where m.operation = 'ADD';
-  get diagnostics added = row_count;
-  insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id, message_id)
-  select _user_id, m.type, case when m.operation in ('ADD', 'UPDATE') then m.id else m.target end, _session_id, g
-    from json_to_recordset(_memories) m (type text, id uuid, sources uuid[], operation text, target uuid),
-         unnest(m.sources) g
-  on conflict do nothing;
-
+  updated := 0; deleted := 0; mentioned := 0;
   for r in
     select m.*, t.of
-      from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, category text,
+      from json_to_recordset(_operations) m (type text, id uuid, content text, at timestamptz, category text,
              sources uuid[], reason text, operation text, target uuid, also uuid[], policy text),
            unnest(m.target || m.also) t(of)
      where m.operation <> 'ADD'
@@ -204,9 +183,18 @@ begin
          where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
       when 'NOOP' then
         mentioned := mentioned + 1;
-        perform oxbow.mention_memory(_user_id, old.memory_type, old.id, array[g.said], 1, g.level)
-           from (select max(g.created_at) as said, max(g.sensitivity) as level from oxbow.messages g
-                  where g.user_id = _user_id and g.id = any(r.sources)) g;
+        -- said in messages, or stored by an application as the memory r.id, which then repeats the target
+        select coalesce(max(g.created_at), m.created_at) as said, coalesce(max(g.sensitivity), m.sensitivity) as level
+          into _said
+          from (values (1)) one
+          left join oxbow.memories m on m.user_id = _user_id and m.memory_type = r.type and m.id = r.id
+          left join oxbow.messages g on g.user_id = _user_id and g.id = any(r.sources)
+         group by m.created_at, m.sensitivity;
+        perform oxbow.mention_memory(_user_id, old.memory_type, old.id, array[_said.said], 1, _said.level);
+        update oxbow.memories m
+           set expired_at = now(), invalid_at = coalesce(m.valid_at, m.created_at), superseded_by = old.id,
+               updated_at = now()
+         where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id;
         if r.at < old.valid_at then
           perform oxbow.begin_earlier(_user_id, old.id, r.at);
         end if;
@@ -216,6 +204,53 @@ begin
     values (_user_id, old.memory_type, old.id, r.operation, case when r.operation <> 'NOOP' then old.content end,
       case when r.operation = 'UPDATE' then r.content end, _actor, r.reason, r.sources);
   end loop;
+end $$;
+call oxbow.grant_worker('apply_operations');
+
+-- write_extraction writes the decisions about a batch of messages: all new memories in one statement, and
+-- then the effect of each operation on its target. The caller holds the user's lock.
+--   _memories  [{"id", "type", "content", "at", "speaker", "category", "importance", "metadata",
+--                 "sources": [message ids], "reason", "operation": ADD | UPDATE | DELETE | NOOP, "target",
+--                 "also": [other memories that an UPDATE is about], "policy"}]
+--   _used      memories that a reply used
+--   _embed     whether embed processes the new memories; otherwise the caller writes their vectors and indexes them
+create or replace function oxbow.write_extraction(_user_id text, _session_id text, _actor text, _messages uuid[],
+  _memories json, _used uuid[], _embed boolean, out added integer, out updated integer, out deleted integer,
+  out mentioned integer, out boosted integer)
+language plpgsql set search_path = pg_catalog, pg_temp
+-- otherwise the foreign keys to the partitioned table memories are planned again for every row
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+#variable_conflict error
+declare
+  _rules constant oxbow.recall_rules := oxbow.recall_rules(_user_id, 'infinity');
+  _new constant uuid[] := array(select m.id from json_to_recordset(_memories) m (id uuid, operation text)
+                                 where m.operation in ('ADD', 'UPDATE'));
+begin
+  perform set_config('oxbow.embed', case when _embed then '' else 'off' end, true);
+  insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category,
+                              importance, metadata, sensitivity, activated_at)
+  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance,
+         m.metadata, coalesce(s.level, 0), s.said
+    from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text,
+           importance double precision, metadata jsonb, sources uuid[], operation text)
+   cross join lateral (select min(g.seq) as seq, max(g.sensitivity) as level, least(max(g.created_at), now()) as said
+                        from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
+   where m.operation in ('ADD', 'UPDATE');
+  perform set_config('oxbow.embed', '', true);
+  perform oxbow.note_subjects(array_fill(_user_id, array[cardinality(_new)]), _new);
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, actor, reason, message_ids)
+  select _user_id, m.type, m.id, 'ADD', m.content, _actor, m.reason, m.sources
+    from json_to_recordset(_memories) m (type text, id uuid, content text, reason text, sources uuid[], operation text)
+   where m.operation = 'ADD';
+  get diagnostics added = row_count;
+  insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id, message_id)
+  select _user_id, m.type, case when m.operation in ('ADD', 'UPDATE') then m.id else m.target end, _session_id, g
+    from json_to_recordset(_memories) m (type text, id uuid, sources uuid[], operation text, target uuid),
+         unnest(m.sources) g
+  on conflict do nothing;
+
+  select o.updated, o.deleted, o.mentioned into updated, deleted, mentioned
+    from oxbow.apply_operations(_user_id, _actor, _memories, _new) o;
 
   with boosted as (
     update oxbow.memories m

@@ -1,0 +1,137 @@
+package jobs
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow/internal/failpoint"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// ReconcileArgs identifies facts of one user that an application stored, at most 128.
+type ReconcileArgs EmbedArgs
+
+// Kind returns "reconcile".
+func (ReconcileArgs) Kind() string { return "reconcile" }
+
+// InsertOpts returns the insert options of the kind.
+func (a ReconcileArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
+
+var _ = describe(Kind{
+	Does:      "compares facts that an application stored with the current ones, which they may replace or repeat",
+	Queue:     QueueExtract,
+	Reasoner:  true,
+	Retention: busyRetention,
+	Timeout:   reasonerTimeout,
+}, func(c Config) worker[ReconcileArgs] { return &reconcileWorker{c.Extraction()} })
+
+// reconcileWorker decides about facts that an application stored. The rules read what each fact is about, which
+// nominates the facts that it may replace or repeat; the extractor decides.
+type reconcileWorker struct{ *Extraction }
+
+// Work reconciles the facts of a job that are still current. Other writes of the user do not disturb it: without the
+// network it decides again under the lock, otherwise it starts again.
+func (w *reconcileWorker) Work(ctx context.Context, job *river.Job[ReconcileArgs]) error {
+	ids, err := EmbedArgs(job.Args).memories()
+	if err != nil {
+		return river.JobCancel(err)
+	}
+	err = retried(rereadings, stale, func() error { return w.reconcile(ctx, job, ids) })
+	if stale(err) {
+		return overtaken(job.JobRow, err)
+	}
+	return w.postpone(ctx, err)
+}
+
+func (w *reconcileWorker) reconcile(ctx context.Context, job *river.Job[ReconcileArgs], ids []uuid.UUID) error {
+	userID := job.Args.UserID
+	facts, err := store.FactsToReconcile(ctx, w.DB, userID, ids)
+	if err != nil {
+		return err
+	}
+	if len(facts) == 0 {
+		return completing(ctx, w.DB, job, func(pgx.Tx) error { return nil })
+	}
+	person, err := store.ReadPerson(ctx, w.DB, userID)
+	if err != nil {
+		return err
+	}
+	e := w.read(facts, userID, w.Now().In(person.Zone))
+	err = w.resolve(ctx, w.DB, e, func(ask func(context.Context) error) error {
+		return w.call(ctx, userID, uuid.Nil, job.ID, ask)
+	})
+	if err != nil {
+		return err
+	}
+	failpoint.Reach(failpoint.ReconcileDecided)
+	err = completing(ctx, w.DB, job, func(tx pgx.Tx) error {
+		others, err := store.LockReconciliation(ctx, tx, userID, facts[0].Number)
+		switch {
+		case err != nil || !others:
+		case w.Offline:
+			err = w.resolve(ctx, tx, e, func(ask func(context.Context) error) error { return ask(ctx) })
+		default:
+			err = w.lookAgain(ctx, tx, e)
+		}
+		if err != nil {
+			return err
+		}
+		did, err := store.WriteReconciliation(ctx, tx, userID, e.Actor, e.Memories)
+		if err == nil {
+			failpoint.Reach(failpoint.ReconcileWritten)
+			w.Logger.DebugContext(ctx, "reconciled", "facts", len(facts), "did", did)
+		}
+		return err
+	})
+	failpoint.Reach(failpoint.ReconcileCommitted)
+	return err
+}
+
+// read turns stored facts into candidates.
+func (w *reconcileWorker) read(facts []store.StoredFact, userID string, now time.Time) *extraction {
+	e := &extraction{now: now, stored: true}
+	e.Session.UserID, e.Actor = userID, w.Extractor.Name()
+	for _, f := range facts {
+		c := w.Facts.Fact(f.Content, f.Speaker)
+		c.Time = f.At
+		if f.Category != "" {
+			c.Category = f.Category
+		}
+		e.candidates, e.ids = append(e.candidates, c), append(e.ids, f.ID)
+	}
+	e.vectors = make([][]float32, len(facts))
+	return e
+}
+
+// reconciliations returns the jobs for the facts that applications stored, among newly indexed memories of embed jobs,
+// in the order of users.
+func reconciliations(refs []store.MemoryRef, fresh []store.Indexed,
+	jobs map[store.MemoryRef]*member[EmbedArgs]) (params []river.InsertManyParams) {
+	stored := map[uuid.UUID]bool{}
+	for _, m := range fresh {
+		stored[m.ID] = m.Stored
+	}
+	facts := map[string][]store.MemoryRef{}
+	for _, m := range refs {
+		if stored[m.ID] && !jobs[m].args.Imported {
+			facts[m.UserID] = append(facts[m.UserID], m)
+		}
+	}
+	for _, user := range slices.Sorted(maps.Keys(facts)) {
+		for some := range slices.Chunk(facts[user], embedIDs) {
+			ids := make([]uuid.UUID, len(some))
+			for i, m := range some {
+				ids[i] = m.ID
+			}
+			params = append(params, river.InsertManyParams{Args: ReconcileArgs(EmbedMemories(user, ids)),
+				InsertOpts: &river.InsertOpts{Metadata: jobs[some[0]].metadata}})
+		}
+	}
+	return params
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// StoredFact is a fact that an application stored.
+type StoredFact struct {
+	ID       uuid.UUID
+	Content  string
+	Speaker  string
+	Category reasoner.Category // empty: unknown
+	At       time.Time         // when it became true
+	Number   int64             // of the user's writes when it was read; see LockReconciliation
+}
+
+// FactsToReconcile returns those of the facts that are current, in the order in which they became true, or none if the
+// user's facts are not reconciled.
+func FactsToReconcile(ctx context.Context, db DB, userID string, ids []uuid.UUID) ([]StoredFact, error) {
+	return list[StoredFact](ctx, db, "read facts to reconcile",
+		`select id, content, speaker, category, at, number from oxbow.facts_to_reconcile($1, $2)`, userID, ids)
+}
+
+// LockReconciliation blocks extractions and reconciliations of the user until the transaction ends. It reports whether
+// another one wrote something since the facts were read.
+func LockReconciliation(ctx context.Context, db DB, userID string, number int64) (others bool, err error) {
+	if err := lockWrites(ctx, db, userID); err != nil {
+		return false, err
+	}
+	return one[bool](ctx, db, "look for other extractions",
+		`select coalesce((select x.number from oxbow.extractions x where x.user_id = $1), 0) <> $2`, userID, number)
+}
+
+// reconciled is a row that oxbow.reconcile_facts reads.
+type reconciled struct {
+	newMemory
+	About []string `json:"about"`
+}
+
+// Reconciliation counts the changes of a reconciliation.
+type Reconciliation struct{ Updated, Deleted, Mentioned int }
+
+// WriteReconciliation applies the decisions about facts of a user in the caller's transaction, which must hold
+// LockReconciliation. It returns ErrStale if a target is no longer current.
+func WriteReconciliation(ctx context.Context, db DB, userID, actor string, facts []Extracted) (
+	did Reconciliation, err error,
+) {
+	rows := make([]reconciled, len(facts))
+	for i, m := range facts {
+		rows[i] = reconciled{newMemory{ID: m.ID, Type: m.Type, Content: m.Content, At: m.Time.UTC(),
+			Category: pointer(string(m.Category)), Sources: []uuid.UUID{}, Reason: pointer(m.Reason),
+			Operation: string(m.Operation), Target: pointer(m.Target), Also: append([]uuid.UUID{}, m.Also...),
+			Policy: policyOf(m.Category)}, append([]string{}, m.About...)}
+	}
+	given, err := json.Marshal(rows)
+	if err != nil {
+		return did, err
+	}
+	did, err = one[Reconciliation](ctx, db, "reconcile facts",
+		`select updated, deleted, mentioned from oxbow.reconcile_facts($1, $2, $3)`, userID, actor, string(given))
+	if err != nil {
+		return did, staleTarget(err)
+	}
+	return did, nil
+}

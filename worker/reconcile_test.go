@@ -1,0 +1,109 @@
+package worker
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// A fact that an application stores replaces, repeats or leaves the current ones, by the rules, whatever the order.
+func TestReconcile(t *testing.T) {
+	b := setup(t)
+	keep := func(content string) {
+		b.exec(`insert into oxbow.memories (user_id, content) values ('ann', $1)`, content)
+	}
+	b.exec(`insert into oxbow.memories (user_id, content, valid_at, created_at, category) values
+		('ann', 'I live in Lisbon', now() - interval '60 days', now() - interval '60 days', 'home'),
+		('ann', 'I have two cats', now() - interval '60 days', now() - interval '60 days', null),
+		('bob', 'I live in Bergen', now() - interval '60 days', now() - interval '60 days', null)`)
+	b.work()
+	keep("I live in Porto")
+	b.work()
+	require.Equal(t, "I live in Porto", get[string](b, `select content from oxbow.recall('ann', 'where do I live') limit 1`))
+	require.Equal(t, "I live in Lisbon", get[string](b, `
+		select content from oxbow.recall('ann', 'where do I live', valid_as_of => now() - interval '1 day') limit 1`))
+	require.Equal(t, "fact home identity", get[string](b, `
+		select string_agg(category, ' ' order by content) from oxbow.memories where user_id = 'ann'`),
+		"a category is not changed, a missing one is added")
+	require.Equal(t, "UPDATE another value of home rules-v1", get[string](b, `
+		select string_agg(concat_ws(' ', h.event, h.reason, h.actor), ', ') from oxbow.memories m,
+		  oxbow.history(m.user_id, m.id) h where m.content = 'I live in Lisbon' and h.event <> 'ADD'`))
+	require.Equal(t, 1, b.count(`oxbow.memories where user_id = 'bob' and expired_at is null`), "another's fact stays")
+
+	keep("I live in Porto now")
+	b.work()
+	require.Equal(t, 1, b.count(`oxbow.memories where content = 'I live in Porto' and expired_at is null
+		and mention_count = 2 and cardinality(mentions) = 1`), "a repeat is a mention")
+	require.Equal(t, 1, b.count(`oxbow.memories m join oxbow.memories k on k.id = m.superseded_by
+		where m.content = 'I live in Porto now' and k.content = 'I live in Porto'`))
+
+	// an earlier home that is stored late goes before the later one
+	b.exec(`insert into oxbow.memories (user_id, content, valid_at) values ('ann', 'I live in Faro', now() - interval '90 days')`)
+	b.work()
+	require.Equal(t, "I live in Faro, I live in Lisbon, I live in Porto", get[string](b, `
+		select string_agg(content, ', ' order by valid_at) from oxbow.timeline('ann', 'where do I live?')
+		where content not like '%now'`))
+	require.Equal(t, "I live in Porto", get[string](b, `select content from oxbow.recall('ann', 'where do I live') limit 1`))
+
+	b.exec(`select oxbow.restore('ann', id) from oxbow.memories where content = 'I live in Lisbon'`)
+	require.Equal(t, 2, b.count(`oxbow.recall('ann', 'where do I live') where content ~ 'Lisbon|Porto'`),
+		"a person can undo it")
+}
+
+// Facts of one statement are reconciled with each other, in the order in which they became true.
+func TestReconcileOneStatement(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.memories (user_id, content, valid_at) values
+		('ann', 'I live in Porto', now() - interval '1 day'), ('ann', 'I live in Lisbon', now() - interval '9 days'),
+		('ann', 'I live in Faro', now() - interval '20 days')`)
+	b.work()
+	require.Equal(t, "I live in Faro until I live in Lisbon, I live in Lisbon until I live in Porto, I live in Porto",
+		get[string](b, `
+		select string_agg(m.content || coalesce(' until ' || n.content, ''), ', ' order by m.valid_at)
+		  from oxbow.memories m left join oxbow.memories n on n.id = m.superseded_by
+		 where (m.expired_at is null) = (n.id is null) and m.invalid_at is not distinct from n.valid_at`))
+}
+
+// Facts are not reconciled for users or databases without it, nor those of an import.
+func TestReconcileIsOptional(t *testing.T) {
+	for name, off := range map[string]string{
+		"the user":    `insert into oxbow.users (user_id, reconcile) values ('ann', false)`,
+		"opted out":   `insert into oxbow.users (user_id, opted_out) values ('ann', true)`,
+		"the setting": `insert into oxbow.settings (key, value) values ('reconcile', '{"enabled": false}')`,
+		"an import":   `select set_config('oxbow.origin', 'import', false)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setup(t)
+			b.exec(off + `; insert into oxbow.memories (user_id, content, created_at) values
+				('ann', 'I live in Lisbon', now() - interval '9 days'), ('ann', 'I live in Porto', now())`)
+			b.work()
+			require.Equal(t, 2, b.count(`oxbow.memories where expired_at is null and invalid_at is null`))
+			require.Zero(t, b.count(`oxbow.river_job where kind = 'reconcile' and state <> 'completed'`))
+		})
+	}
+}
+
+// What another extraction wrote meanwhile is seen under the lock.
+func TestReconcileSeesOthers(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'I live in Lisbon')`)
+	b.work()
+	ids := []uuid.UUID{get[uuid.UUID](b, `select id from oxbow.memories`)}
+	facts, err := store.FactsToReconcile(t.Context(), b.pool, "ann", ids)
+	require.NoError(t, err)
+	require.Len(t, facts, 1)
+	require.WithinDuration(t, time.Now(), facts[0].At, time.Minute)
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	others, err := store.LockReconciliation(t.Context(), tx, "ann", facts[0].Number)
+	require.NoError(t, err)
+	require.False(t, others)
+	others, err = store.LockReconciliation(t.Context(), tx, "ann", facts[0].Number-1)
+	require.NoError(t, err)
+	require.True(t, others)
+	require.NoError(t, tx.Rollback(t.Context()))
+}
