@@ -84,6 +84,7 @@ bench: setup ## run the benchmarks, for hours, and update docs/benchmarks.md (BE
 	@for name in $(BENCH); do (cd lab && ../bin/bench -page ../docs/benchmarks.md $$name); done
 
 # The evaluation data is not part of the project.
+EVALUATIONS ?= ../shared/data/eval
 RECORDS ?= ../shared/data/eval/lifebench-zh.jsonl.gz
 PERSONAS ?= ../shared/data/eval/lifebench-zh.personas.json
 
@@ -91,6 +92,10 @@ PERSONAS ?= ../shared/data/eval/lifebench-zh.personas.json
 eval-traits: ## measure which interests of known people become traits: RECORDS=… PERSONAS=…
 	@./scripts/setup --for-tests
 	go -C lab run ./evaltraits $(abspath $(RECORDS)) $(abspath $(PERSONAS))
+
+.PHONY: eval-secrets
+eval-secrets: ## measure how many texts of the evaluation data look like secrets (EVALUATIONS=directory)
+	go -C lab run ./evalsecrets $(abspath $(wildcard $(EVALUATIONS)/*.jsonl.gz))
 
 .PHONY: kill-reflect
 kill-reflect: ## kill the worker 50 times while it reflects, and compare with an undisturbed run
@@ -121,9 +126,6 @@ chaos: ## kill processes and cut connections for MINUTES a seed, then check the 
 golden: ## compare what users see with the record (lab/golden; GOLDEN="-only recall", GOLDEN=-update)
 	@./scripts/setup --for-tests
 	go -C lab run ./golden $(GOLDEN)
-
-# The evaluation data is not part of the project.
-EVALUATIONS ?= ../shared/data/eval
 
 .PHONY: golden-eval
 golden-eval: ## compare the rankings of the evaluation data too (EVALUATIONS=directory)
