@@ -18,7 +18,7 @@ import (
 
 const (
 	similarFacts  = 5    // per candidate, from the database and again from earlier candidates
-	factsAbout    = 100  // facts about the same subject (a home, an employer, a taste), for all candidates together
+	factsAbout    = 20   // facts about the same subject (a home, an employer, a taste)
 	leastSimilar  = 0.05 // low because similarity only nominates
 	muchSimilar   = 0.6
 	resolveRounds = 3 // maximum number of calls per batch to an extractor that uses the network
@@ -33,7 +33,8 @@ type resolution struct {
 // resolve decides what happens to each candidate, in order, so that a later one may replace an
 // earlier one. Similarity only nominates: the extractor decides. Episodes are events and never
 // replace anything. If the extractor is about to end a memory that an earlier operation has just
-// ended, it is asked again about this candidate and those after it.
+// ended, it is asked again about this candidate and those after it. One that uses no network is asked
+// about each in turn.
 func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction,
 	within func(ask func(context.Context) error) error) (err error) {
 	e.Memories = make([]store.Extracted, len(e.candidates))
@@ -46,7 +47,7 @@ func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction,
 	}
 	r := resolution{ended: map[uuid.UUID]bool{}, as: map[uuid.UUID]uuid.UUID{}}
 	for from, round := 0, 1; ; round++ {
-		conflicts, of := r.conflicts(e, from)
+		conflicts, of := r.conflicts(e, from, x.Offline)
 		if len(conflicts) == 0 {
 			return nil
 		}
@@ -80,14 +81,17 @@ func (x *Extraction) resolve(ctx context.Context, db store.DB, e *extraction,
 }
 
 // conflicts returns the candidates from index from on that have similar memories, and their
-// indexes.
-func (r *resolution) conflicts(e *extraction, from int) (conflicts []reasoner.Conflict, of []int) {
+// indexes, or the first of them.
+func (r *resolution) conflicts(e *extraction, from int, first bool) (conflicts []reasoner.Conflict, of []int) {
 	for i := from; i < len(e.candidates); i++ {
 		similar := slices.DeleteFunc(slices.Clone(e.shown[i]),
 			func(h reasoner.Held) bool { return r.ended[r.memory(h.ID)] })
 		if len(similar) > 0 {
 			conflicts, of = append(conflicts, reasoner.Conflict{Candidate: e.candidates[i], Similar: similar}),
 				append(of, i)
+			if first {
+				break
+			}
 		}
 	}
 	return conflicts, of

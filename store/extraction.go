@@ -53,7 +53,7 @@ func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32
 	return all, err
 }
 
-// FactsAbout returns at most limit current facts of the user about any of the given attributes, the
+// FactsAbout returns the current facts of the user about any of the given attributes, at most limit of each, the
 // newest first. An attribute has one value at a time, such as a home.
 func FactsAbout(ctx context.Context, db DB, userID string, about []string, limit int) ([]reasoner.Held, error) {
 	if len(about) == 0 {

@@ -1,7 +1,7 @@
 -- Reconciliation: facts that an application stored are compared with the user's current facts about the same subject,
 -- and replace or repeat them, as statements in a conversation do.
 
--- facts_about returns the current facts of a user about any of the given subjects, newest first, at most _limit.
+-- facts_about returns the current facts of a user about any of the given subjects, of each at most _limit, the newest.
 create or replace function oxbow.facts_about(_user_id text, _about text[], _limit integer)
 returns table (id uuid, content text, speaker text, category text, at timestamptz, about text[])
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -9,17 +9,23 @@ language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mod
 #variable_conflict error
 begin
   return query
-  select m.id, m.content, coalesce(m.speaker, ''), coalesce(m.category, ''), coalesce(m.valid_at, m.created_at),
-         array(select s.about from oxbow.fact_subjects s where s.user_id = _user_id and s.memory_id = m.id)
-    from (select distinct s.memory_id from unnest(_about) a(about)
-           cross join lateral (select s.memory_id from oxbow.fact_subjects s
-                                where s.user_id = _user_id and s.about = left(a.about, 200) offset 0) s) s
-   cross join lateral (select m.* from oxbow.memories_fact m
-                        where m.user_id = _user_id and m.id = s.memory_id offset 0) m
-   where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
-     and (m.invalid_at is null or m.invalid_at > now())
-   order by m.created_at desc, m.id
-   limit _limit;
+  select f.id, f.content, f.speaker, f.category, f.at,
+         array(select s.about from oxbow.fact_subjects s where s.user_id = _user_id and s.memory_id = f.id)
+    from (
+      select distinct m.*
+        from (select distinct left(a.about, 200) as about from unnest(_about) a(about)) a
+       cross join lateral (
+         select m.id, m.content, coalesce(m.speaker, '') as speaker, coalesce(m.category, '') as category,
+                coalesce(m.valid_at, m.created_at) as at, m.created_at
+           from oxbow.fact_subjects s
+          cross join lateral (select m.* from oxbow.memories_fact m
+                               where m.user_id = _user_id and m.id = s.memory_id offset 0) m
+          where s.user_id = _user_id and s.about = a.about
+            and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
+            and (m.invalid_at is null or m.invalid_at > now())
+          order by m.created_at desc, m.id
+          limit _limit) m) f
+   order by f.created_at desc, f.id;
 end $$;
 call oxbow.grant_worker('facts_about');
 

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
@@ -17,7 +18,10 @@ import (
 )
 
 // Extractor extracts by rules. It has no state: the same conversation gives the same candidates.
-type Extractor struct{}
+type Extractor struct {
+	mu     sync.Mutex
+	senses map[heldKey]sense // of memories compared lately
+}
 
 // New returns an extractor.
 func New() *Extractor { return &Extractor{} }

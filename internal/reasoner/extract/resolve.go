@@ -15,19 +15,19 @@ import (
 
 // Resolve decides about each candidate. Similarity only nominates; the statements themselves
 // decide. The only error is that of ctx.
-func (*Extractor) Resolve(ctx context.Context, now time.Time,
+func (x *Extractor) Resolve(ctx context.Context, now time.Time,
 	conflicts []reasoner.Conflict) ([]reasoner.Resolution, error) {
 	all := make([]reasoner.Resolution, len(conflicts))
 	for i := range conflicts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		all[i] = resolve(now, &conflicts[i])
+		all[i] = x.resolve(now, &conflicts[i])
 	}
 	return all, nil
 }
 
-func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
+func (x *Extractor) resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
 	candidate := read(c.Candidate.Content)
 	content, retracts := candidate.retraction()
 	stored := len(c.Candidate.Sources) == 0 // no message said it
@@ -36,8 +36,7 @@ func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
 	var held []sense
 	for _, h := range c.Similar {
 		if strings.EqualFold(h.Speaker, c.Candidate.Speaker) {
-			told := stored || !language.Read(h.Content).Has("first")
-			own, held = append(own, h), append(held, senseBy(h.Content, h.Speaker, told))
+			own, held = append(own, h), append(held, x.senseOfHeld(h, stored))
 		}
 	}
 	// Events of different days are different, however similar.
@@ -97,6 +96,35 @@ func resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolution {
 	return reasoner.Resolution{Operation: reasoner.Add,
 		Reason: "nothing says the same, and it takes nothing back"}
 }
+
+// senseOfHeld returns the sense of a memory compared with a statement. The same memories are compared with many
+// statements in turn, so it remembers some thousands.
+func (x *Extractor) senseOfHeld(h reasoner.Held, stored bool) sense {
+	key := heldKey{h.Content, h.Speaker, stored}
+	x.mu.Lock()
+	s, ok := x.senses[key]
+	x.mu.Unlock()
+	if ok {
+		return s
+	}
+	s = senseBy(h.Content, h.Speaker, stored || !language.Read(h.Content).Has("first"))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.senses == nil || len(x.senses) == maxSenses {
+		x.senses = map[heldKey]sense{}
+	}
+	x.senses[key] = s
+	return s
+}
+
+// heldKey is what the sense of a memory depends on.
+type heldKey struct {
+	content, speaker string
+	stored           bool
+}
+
+// maxSenses is the number of senses that an extractor remembers.
+const maxSenses = 4096
 
 // sense is the meaning of a statement, as far as the rules recognize it.
 type sense struct {
