@@ -81,7 +81,7 @@ func TestExportEraseImport(t *testing.T) {
 	b.work(t)
 	after := pgtest.Dump(t, b.pool)
 	for _, table := range []string{"memories", "users", "sessions", "messages", "memory_history", "memory_links",
-		"memory_sources", "reflection_cycles",
+		"memory_sources", "weight_log", "reflection_cycles",
 		"trait_evidence", "trait_events", "trait_clues", "trait_refusals", "llm_calls", "document_files",
 		"document_chunks"} {
 		require.Equal(t, before[table], after[table], table)

@@ -21,7 +21,7 @@ func (SettleArgs) Kind() string { return "settle" }
 func (a SettleArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:  "applies decay to traits, ends trends and expired summaries",
+	Does:  "applies decay to traits, ends trends and expired summaries, trims the log of weights",
 	Every: 5 * time.Minute,
 }, func(c Config) worker[SettleArgs] { return &settleWorker{c} })
 
@@ -29,16 +29,18 @@ var _ = describe(Kind{
 const (
 	settleTraits   = 1000 // per transaction
 	settleMemories = 1000 // per transaction
+	settleLog      = 5000 // per transaction
 	settleBatches  = 100
 )
 
 // settleWorker applies the effects of time: traits that decayed into another stage or became too
-// weak, trends whose window ended without expire_trend dissolving them, and expired summaries.
+// weak, trends whose window ended without expire_trend dissolving them, expired summaries, and rows of
+// the log of weights that are old.
 type settleWorker struct{ Config }
 
 // Work settles in batches, one transaction each, until a batch is not full.
 func (w *settleWorker) Work(ctx context.Context, _ *river.Job[SettleArgs]) error {
-	return errors.Join(w.settleTraits(ctx), w.expireMemories(ctx))
+	return errors.Join(w.settleTraits(ctx), w.expireMemories(ctx), w.trimWeightLog(ctx))
 }
 
 func (w *settleWorker) settleTraits(ctx context.Context) error {
@@ -84,6 +86,15 @@ func (w *settleWorker) expireMemories(ctx context.Context) error {
 		n, err := store.ExpireMemories(ctx, w.DB, time.Now(), settleMemories)
 		sum.Expired, sum.Promoted = sum.Expired+n.Expired, sum.Promoted+n.Promoted
 		if err != nil || n.Expired+n.Promoted < settleMemories {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *settleWorker) trimWeightLog(ctx context.Context) error {
+	for range settleBatches {
+		if n, err := store.TrimWeightLog(ctx, w.DB, time.Now(), settleLog); err != nil || n < settleLog {
 			return err
 		}
 	}

@@ -49,6 +49,23 @@ create table oxbow.activity (
   primary key (user_id, id)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 
+-- What changed the weights of memories (docs/weight.md). It is only added to, until settle deletes what is old.
+create table oxbow.weight_log (
+  user_id     text not null,
+  id          uuid not null default gen_random_uuid(),
+  memory_type oxbow.memory_type not null,
+  memory_id   uuid not null,
+  at          timestamptz not null default clock_timestamp(), -- when it was noted
+  cause       text not null check (cause in ('mentioned', 'used', 'negated', 'classified', 'restored')),
+  before      double precision not null, -- the unclamped weight at that moment, without the event and with it
+  after       double precision not null,
+  times       bigint not null default 1, -- how many mentions or uses it adds up
+  actor       text not null default 'system',
+  primary key (user_id, memory_type, memory_id, id),
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
+) with (autovacuum_vacuum_scale_factor = 0.05);
+create index weight_log_at_idx on oxbow.weight_log (at);
+
 ---- create above / drop below ----
 
-drop table oxbow.activity, oxbow.memory_links, oxbow.memory_history cascade;
+drop table oxbow.weight_log, oxbow.activity, oxbow.memory_links, oxbow.memory_history cascade;

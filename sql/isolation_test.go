@@ -74,6 +74,8 @@ func populate(t testing.TB, tx db, user string) {
 	exec(t, tx,
 		`insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
 			values ($1, 'fact', $2, 'fact', $2, 'related_to')`, user, first)
+	exec(t, tx, `insert into oxbow.weight_log (user_id, memory_type, memory_id, cause, before, after)
+		values ($1, 'fact', $2, 'used', 1.1, 1.2)`, user, first)
 	exec(t, tx,
 		"insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values ($1, 'fact', $2, 's')",
 		user, first)

@@ -1664,3 +1664,28 @@ CREATE TABLE oxbow.vector_slots (
 
 ALTER TABLE ONLY oxbow.vector_slots
     ADD CONSTRAINT vector_slots_pkey PRIMARY KEY (user_id, memory_type);
+
+-- weight_log
+
+CREATE TABLE oxbow.weight_log (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    cause text NOT NULL,
+    before double precision NOT NULL,
+    after double precision NOT NULL,
+    times bigint DEFAULT 1 NOT NULL,
+    actor text DEFAULT 'system'::text NOT NULL,
+    CONSTRAINT weight_log_cause_check CHECK ((cause = ANY (ARRAY['mentioned'::text, 'used'::text, 'negated'::text, 'classified'::text, 'restored'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
+
+ALTER TABLE ONLY oxbow.weight_log
+    ADD CONSTRAINT weight_log_pkey PRIMARY KEY (user_id, memory_type, memory_id, id);
+
+CREATE INDEX weight_log_at_idx ON oxbow.weight_log USING btree (at);
+
+ALTER TABLE ONLY oxbow.weight_log
+    ADD CONSTRAINT weight_log_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;

@@ -39,6 +39,7 @@ var shadowCalls = []string{
 	"restore($1, $2[4])", "supersede($1, $2[1], 'A ship.', $3, '{}', 'why', 'who')",
 	"timeline($1, 'boat')", "timeline($1, 'boat', $4, '{fact}', 1)", "touch($1, $2, true)", "touch($1, $2[1:1], false)",
 	"traits_as_of($1, $3)", "traits_as_of($1, now())", "versions($1, $2[1])", "weight($1, $2[1])", "weight($1, $2[1], $3)",
+	"weight_crossings($1, $2[1], 0.3)", "weight_crossings($1, $2[1], 0.3, $3, 900)",
 }
 
 // A column with the name of an argument changes no result.

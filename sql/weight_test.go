@@ -141,7 +141,7 @@ func TestMentionNeverLowersWeight(t *testing.T) {
 			for _, m := range moments {
 				before = append(before, weightAt(t, tx, id, m).Unclamped)
 			}
-			exec(t, tx, `select oxbow.mention_memory($1, 'episodic', $2, array[$3::timestamptz], 1, 0::smallint)`, ann(t),
+			exec(t, tx, `select oxbow.mention_memory($1, 'episodic', $2, array[$3::timestamptz], 1, 0::smallint, 'me')`, ann(t),
 				id, at)
 			for i, m := range moments {
 				require.GreaterOrEqual(t, weightAt(t, tx, id, m).Unclamped, before[i]-1e-12)
@@ -161,7 +161,7 @@ func TestFrequentMentions(t *testing.T) {
 	tx := pgtest.Tx(t)
 	id := diary(t, tx, row{"content": "A boat.", "created_at": ago(9 * day)})[0]
 	mention := func(at ...time.Time) {
-		exec(t, tx, `select oxbow.mention_memory($1, 'episodic', $2, $3, cardinality($3::timestamptz[]), 2::smallint)`, ann(t), id, at)
+		exec(t, tx, `select oxbow.mention_memory($1, 'episodic', $2, $3, cardinality($3::timestamptz[]), 2::smallint, 'me')`, ann(t), id, at)
 	}
 	mention(ago(30*time.Hour), ago(20*time.Hour))
 	w := weightAt(t, tx, id, ago(0))

@@ -185,7 +185,8 @@ begin
              coalesce(array_agg(f.id) filter (where f.names), '{}') as named
         from folded f group by f.keep order by f.keep
     loop
-      perform oxbow.mention_memory(_user, 'fact', _fold.keep, _fold.times, _fold.mentions, _fold.level);
+      perform oxbow.mention_memory(_user, 'fact', _fold.keep, _fold.times, _fold.mentions, _fold.level,
+                                   'system');
       _gone_users := _gone_users || array_fill(_user, array[cardinality(_fold.named)]);
       _gone := _gone || _fold.named;
     end loop;

@@ -133,6 +133,18 @@ language sql stable parallel safe as $$
       offset 0) p
 $$;
 
+-- weight_of returns the weight of a memory at a moment.
+create or replace function oxbow.weight_of(_memory oxbow.memories, _at timestamptz, _rules oxbow.recall_rules)
+returns double precision
+language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+begin
+  return (select w.weight
+            from oxbow.weight_factors(_memory.category, _memory.created_at, _memory.activated_at, _memory.used_at,
+                   _memory.mentions, _memory.negated_at, _memory.strength, _memory.tier, _memory.source, _at, _rules) w);
+end $$;
+call oxbow.grant_worker('weight_importance', 'weight_reinforcement', 'weight_momentum', 'weight_conflict',
+                        'weight_factors', 'weight_of');
+
 -- weight returns the weight of a memory at a moment, and its factors. weight is kept between the policies
 -- weight_min and weight_max; unclamped is their product. A trait has none: its confidence takes that place.
 create or replace function oxbow.weight(user_id text, id uuid, at timestamptz default now())
@@ -184,16 +196,21 @@ end $$;
 
 -- mention_memory notes that a memory was mentioned again at some moments, which activates it. It becomes at least as
 -- sensitive as the mentions.
+drop function if exists oxbow.mention_memory(text, text, uuid, timestamptz[], bigint, smallint);
 create or replace function oxbow.mention_memory(_user_id text, _type text, _id uuid, _at timestamptz[], _count bigint,
-  _sensitivity smallint) returns void
+  _sensitivity smallint, _actor text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _rules constant oxbow.recall_rules := oxbow.recall_rules(_user_id, 'infinity');
+  _now constant timestamptz := clock_timestamp();
   _mentions oxbow.mention[];
   _time timestamptz;
+  old oxbow.memories;
+  _after double precision;
 begin
-  select m.mentions into _mentions from oxbow.memories m
+  select * into old from oxbow.memories m
    where m.user_id = _user_id and m.memory_type = _type and m.id = _id for no key update;
+  _mentions := old.mentions;
   for _time in select least(t, now()) from unnest(_at) t order by t loop
     _mentions := oxbow.with_mention(_mentions, _time, _rules);
   end loop;
@@ -201,6 +218,9 @@ begin
      set mention_count = least(m.mention_count + _count, 2147483647), mentions = _mentions,
          activated_at = greatest(coalesce(m.activated_at, m.created_at), _time), updated_at = now(),
          sensitivity = greatest(m.sensitivity, _sensitivity)
-   where m.user_id = _user_id and m.memory_type = _type and m.id = _id;
+   where m.user_id = _user_id and m.memory_type = _type and m.id = _id
+  returning oxbow.weight_of(m, _now, _rules) into _after;
+  perform oxbow.log_weight(_user_id, _type, _id, _now, 'mentioned', oxbow.weight_of(old, _now, _rules), _after,
+                           _count, _actor);
 end $$;
 call oxbow.grant_worker('with_mention', 'mention_memory');

@@ -55,6 +55,7 @@ create or replace function oxbow.fold_activity(_limit integer) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _rules constant oxbow.recall_rules := oxbow.recall_rules('', 'infinity'); -- no user's: only for strengths
+  _now constant timestamptz := clock_timestamp();
   _taken bigint;
   _used jsonb;
   _use record;
@@ -69,7 +70,7 @@ begin
            count(*) filter (where used) as uses
       from taken group by user_id, memory_id
   ), locked as (
-    select m.user_id, m.memory_type, m.id, u.times, u.last, u.used_at, u.uses
+    select m.user_id, m.memory_type, m.id, m as old, u.times, u.last, u.used_at, u.uses
       from touched u join oxbow.memories m on m.user_id = u.user_id and m.id = u.memory_id
      order by m.user_id, m.id
        for no key update of m
@@ -83,14 +84,27 @@ begin
                                else m.activated_at end
       from locked l
      where m.user_id = l.user_id and m.memory_type = l.memory_type and m.id = l.id
+    returning l.old, m as new, l.used_at, l.uses
+  ), rules as materialized (
+    select u.user_id, oxbow.recall_rules(u.user_id, 'infinity') as rules
+      from (select distinct t.user_id from touched t where t.uses > 0) u
   )
   select (select count(*) from taken),
-         (select jsonb_agg(jsonb_build_object('user_id', l.user_id, 'id', l.id, 'at', l.used_at) order by l.user_id,
-                           l.id)
-            from locked l where l.memory_type = 'trait' and l.used_at is not null)
+         (select jsonb_agg(jsonb_build_object('user_id', r.user_id, 'type', (f.new).memory_type, 'id', (f.new).id,
+                   'at', f.used_at, 'uses', f.uses, 'before', oxbow.weight_of(f.old, _now, r.rules),
+                   'after', oxbow.weight_of(f.new, _now, r.rules)) order by r.user_id, (f.new).id)
+            from folded f join rules r on r.user_id = (f.new).user_id where f.uses > 0)
     into _taken, _used;
-  for _use in select * from jsonb_to_recordset(_used) t(user_id text, id uuid, at timestamptz) loop
-    perform oxbow.use_trait(_use.user_id, _use.id, _use.at, 'app');
+  for _use in
+    select * from jsonb_to_recordset(_used) t(user_id text, type text, id uuid, at timestamptz, uses bigint,
+                                              before double precision, after double precision)
+  loop
+    if _use.type = 'trait' then
+      perform oxbow.use_trait(_use.user_id, _use.id, _use.at, 'app');
+    else
+      perform oxbow.log_weight(_use.user_id, _use.type, _use.id, _now, 'used', _use.before, _use.after, _use.uses,
+                               'app');
+    end if;
   end loop;
   return _taken;
 end $$;

@@ -172,6 +172,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
   _ids uuid[];
+  _now constant timestamptz := clock_timestamp();
+  _rules oxbow.recall_rules;
 begin
   perform oxbow.check_access(restore.user_id);
   _ids := oxbow.lock_repeats(restore.user_id, restore.id);
@@ -180,6 +182,13 @@ begin
     update oxbow.memories_fact m
        set expired_at = null, invalid_at = null, superseded_by = null, negated_at = null, updated_at = now()
      where m.user_id = old.user_id and m.id = old.id;
+    if old.negated_at is not null then
+      _rules := oxbow.recall_rules(old.user_id, 'infinity');
+      perform oxbow.log_weight(old.user_id, m.memory_type, m.id, _now, 'restored', oxbow.weight_of(old, _now, _rules),
+                               oxbow.weight_of(m, _now, _rules), 1, 'app')
+         from oxbow.memories m
+        where m.user_id = old.user_id and m.memory_type = 'fact' and m.id = old.id;
+    end if;
     delete from oxbow.memory_links l
      where l.user_id = old.user_id and l.to_type = 'fact' and l.to_id = old.id and l.relation = 'supersedes';
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)

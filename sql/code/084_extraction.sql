@@ -109,6 +109,8 @@ declare
   _began timestamptz; -- of the old memory
   _earlier boolean;
   _said record;
+  _rules constant oxbow.recall_rules := oxbow.recall_rules(_user_id, 'infinity');
+  _now timestamptz;
 begin
   updated := 0; deleted := 0; mentioned := 0;
   for r in
@@ -166,6 +168,13 @@ begin
                  negated_at = greatest(m.negated_at, case when _policy = 'version_keep' then least(r.at, now()) end)
            where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
         end if;
+        if not _earlier and _policy <> 'latest_wins' then
+          _now := clock_timestamp();
+          perform oxbow.log_weight(_user_id, m.memory_type, m.id, _now, 'negated', oxbow.weight_of(old, _now, _rules),
+                                   oxbow.weight_of(m, _now, _rules), 1, _actor)
+             from oxbow.memories m
+            where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
+        end if;
         if old.sensitivity > 0 then
           update oxbow.memories m set sensitivity = old.sensitivity
            where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id and m.sensitivity < old.sensitivity;
@@ -190,7 +199,7 @@ begin
           left join oxbow.memories m on m.user_id = _user_id and m.memory_type = r.type and m.id = r.id
           left join oxbow.messages g on g.user_id = _user_id and g.id = any(r.sources)
          group by m.created_at, m.sensitivity;
-        perform oxbow.mention_memory(_user_id, old.memory_type, old.id, array[_said.said], 1, _said.level);
+        perform oxbow.mention_memory(_user_id, old.memory_type, old.id, array[_said.said], 1, _said.level, _actor);
         update oxbow.memories m
            set expired_at = now(), invalid_at = coalesce(m.valid_at, m.created_at), superseded_by = old.id,
                updated_at = now()
@@ -225,6 +234,8 @@ declare
   _rules constant oxbow.recall_rules := oxbow.recall_rules(_user_id, 'infinity');
   _new constant uuid[] := array(select m.id from json_to_recordset(_memories) m (id uuid, operation text)
                                  where m.operation in ('ADD', 'UPDATE'));
+  _now constant timestamptz := clock_timestamp();
+  _use record;
 begin
   perform set_config('oxbow.embed', case when _embed then '' else 'off' end, true);
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category,
@@ -252,17 +263,31 @@ begin
   select o.updated, o.deleted, o.mentioned into updated, deleted, mentioned
     from oxbow.apply_operations(_user_id, _actor, _memories, _new) o;
 
-  with boosted as (
-    update oxbow.memories m
-       set strength = oxbow.used_strength(m, now(), 1, _rules), used_at = now(), activated_at = now(),
-           updated_at = now()
-     where m.user_id = _user_id and m.id = any(_used) and m.expired_at is null and m.forgotten_at is null
-    returning m.memory_type, m.id
-  ), noted as (
-    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, actor, reason, message_ids)
-    select _user_id, b.memory_type, b.id, 'BOOST', _actor, 'a reply used it', _messages from boosted b
-  )
-  select count(*) into boosted from boosted;
+  boosted := 0;
+  for _use in
+    with used as (
+      select m as memory from oxbow.memories m
+       where m.user_id = _user_id and m.id = any(_used) and m.expired_at is null and m.forgotten_at is null
+       order by m.id for no key update
+    ), boosted as (
+      update oxbow.memories m
+         set strength = oxbow.used_strength(m, now(), 1, _rules), used_at = now(), activated_at = now(),
+             updated_at = now()
+        from used u
+       where m.user_id = _user_id and m.id = any(_used) and m.id = (u.memory).id
+         and m.memory_type = (u.memory).memory_type
+      returning m.memory_type as type, m.id, oxbow.weight_of(u.memory, _now, _rules) as before,
+                oxbow.weight_of(m, _now, _rules) as after
+    ), noted as (
+      insert into oxbow.memory_history (user_id, memory_type, memory_id, event, actor, reason, message_ids)
+      select _user_id, b.type, b.id, 'BOOST', _actor, 'a reply used it', _messages from boosted b
+    )
+    select * from boosted b
+  loop
+    boosted := boosted + 1;
+    perform oxbow.log_weight(_user_id, _use.type, _use.id, _now, 'used', _use.before, _use.after, 1, _actor)
+      where _use.type <> 'trait';
+  end loop;
   perform oxbow.use_trait(_user_id, t.id, now(), 'extraction') from unnest(_used) t(id);
 
   insert into oxbow.extractions as x (user_id, number) values (_user_id, 1)

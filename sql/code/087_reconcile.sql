@@ -71,6 +71,11 @@ create or replace function oxbow.reconcile_facts(_user_id text, _actor text, _fa
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
 #variable_conflict error
+declare
+  _rules constant oxbow.recall_rules := oxbow.recall_rules(_user_id, 'infinity');
+  _now constant timestamptz := clock_timestamp();
+  _fact oxbow.memories;
+  _after double precision;
 begin
   updated := 0; deleted := 0; mentioned := 0;
   -- the facts first, as erasing a user does, which then waits; of an erased one nothing is written
@@ -85,9 +90,19 @@ begin
    where exists (select from oxbow.memories_fact m where m.user_id = _user_id and m.id = f.id)
    order by 2, 3
   on conflict do nothing;
-  update oxbow.memories_fact m set category = f.category
-    from json_to_recordset(_facts) f (id uuid, category text)
-   where m.user_id = _user_id and m.id = f.id and m.category is null and f.category is not null;
+  for _fact in
+    update oxbow.memories m set category = f.category
+      from json_to_recordset(_facts) f (id uuid, category text)
+     where m.user_id = _user_id and m.memory_type = 'fact' and m.id = f.id and m.category is null
+       and f.category is not null
+    returning m.*
+  loop
+    continue when oxbow.weight_importance(_fact.category, _rules) = oxbow.weight_importance(null, _rules);
+    _after := oxbow.weight_of(_fact, _now, _rules);
+    _fact.category := null;
+    perform oxbow.log_weight(_user_id, 'fact', _fact.id, _now, 'classified', oxbow.weight_of(_fact, _now, _rules),
+                             _after, 1, _actor);
+  end loop;
   select o.updated, o.deleted, o.mentioned into updated, deleted, mentioned
     from oxbow.apply_operations(_user_id, _actor, _facts, '{}') o;
   insert into oxbow.extractions as x (user_id, number) values (_user_id, 1)
