@@ -112,7 +112,7 @@ func count[N int | int64](n N, noun string) string {
 	if first, after, ok := strings.Cut(noun, " of "); ok { // pieces of evidence
 		last, rest = first, " of "+after
 	}
-	if strings.HasSuffix(last, "y") && !strings.HasSuffix(last, "ey") {
+	if strings.HasSuffix(last, "y") && !strings.HasSuffix(last, "ey") && !strings.HasSuffix(last, "ay") {
 		last = strings.TrimSuffix(last, "y") + "ie"
 	}
 	return thousands(n) + " " + last + "s" + rest

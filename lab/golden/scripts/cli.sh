@@ -32,6 +32,9 @@ oxbow history 5b0c1f6e-3a57-4c1e-9a5b-0d3f2a9c7e10 --user demo-maren
 oxbow history 5b0c1f6e-3a57-4c1e-9a5b-0d3f2a9c7e10 --json
 oxbow show 5b0c1f6e-3a57-4c1e-9a5b-0d3f2a9c7e10 --user demo-maren
 oxbow show 5b0c1f6e
+oxbow weight 5b0c1f6e-3a57-4c1e-9a5b-0d3f2a9c7e10 --user demo-maren --now 2025-07-05 --limit 3
+oxbow weight 5b0c1f6e-3a57-4c1e-9a5b-0d3f2a9c7e10 --now 2025-07-05 --days 30 --json | grep -c '"weight"'
+oxbow weight 00000000-0000-4000-8000-000000004001 --now 2024-07-05 --days 30
 oxbow show 00000000-0000-4000-8000-000000004001 --json
 oxbow traits demo-ilse --all --now 2025-07-05
 oxbow traits demo-hao --now 2025-08-31 | sort
