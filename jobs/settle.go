@@ -21,7 +21,7 @@ func (SettleArgs) Kind() string { return "settle" }
 func (a SettleArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:  "applies decay to traits, ends trends and expired summaries, trims the log of weights",
+	Does:  "applies decay to traits, ends trends and expired memories, trims the log of weights",
 	Every: 5 * time.Minute,
 }, func(c Config) worker[SettleArgs] { return &settleWorker{c} })
 
@@ -34,7 +34,7 @@ const (
 )
 
 // settleWorker applies the effects of time: traits that decayed into another stage or became too
-// weak, trends whose window ended without expire_trend dissolving them, expired summaries, and rows of
+// weak, trends whose window ended without expire_trend dissolving them, expired memories, and rows of
 // the log of weights that are old.
 type settleWorker struct{ Config }
 
@@ -79,7 +79,7 @@ func (w *settleWorker) expireMemories(ctx context.Context) error {
 	var sum store.Expired
 	defer func() {
 		if sum.Expired+sum.Promoted > 0 {
-			w.Logger.InfoContext(ctx, "ended expired summaries", "number", sum.Expired, "kept", sum.Promoted)
+			w.Logger.InfoContext(ctx, "ended expired memories", "number", sum.Expired, "kept", sum.Promoted)
 		}
 	}()
 	for range settleBatches {

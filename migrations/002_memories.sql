@@ -87,7 +87,7 @@ create table oxbow.memories (
   trait_review_due_at       timestamptz, -- when a contradiction review became due
   trait_edited_at           timestamptz, -- when a person corrected it; reflection keeps that wording
 
-  expires_at       timestamptz,          -- null: never; summaries expire unless promoted
+  expires_at       timestamptz,          -- null: never; recall leaves it out from then on, and settle ends it
 
   -- 0 not sensitive, 1 slightly, 2 sensitive, 3 secret (W); the client seals secret text, and content is then
   -- '[sealed]'
@@ -100,7 +100,7 @@ create table oxbow.memories (
   unique (user_id, external_id, memory_type),
   constraint valid check (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
     forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id,
-    importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 ) partition by list (memory_type);
 
 create table oxbow.memories_fact partition of oxbow.memories for values in ('fact')
@@ -124,19 +124,21 @@ create unique index memories_trait_user_id_id_key on oxbow.memories_trait (user_
 
 create index memories_session_idx    on oxbow.memories (user_id, session_id, seq) where session_id is not null;
 create index memories_superseded_idx on oxbow.memories (user_id, superseded_by) where superseded_by is not null;
-create index memories_forgotten_idx  on oxbow.memories (forgotten_at) where forgotten_at is not null;
+-- memories that sweep will erase, and those that settle will end
+create index memories_due_idx        on oxbow.memories (forgotten_at, expires_at)
+  where forgotten_at is not null or expires_at is not null and expired_at is null;
 -- A B-tree, because a BRIN range counts as new forever once a new row has reused the space of an old one.
 create index memories_created_idx    on oxbow.memories (created_at);
--- memories that recall leaves out
-create index memories_ended_idx      on oxbow.memories (user_id)
-  where expired_at is not null or forgotten_at is not null or invalid_at is not null;
+-- memories that recall leaves out, and from when on
+create index memories_ended_idx      on oxbow.memories (user_id,
+    (case when expired_at is null and forgotten_at is null then least(invalid_at, expires_at) else '-infinity' end))
+  where case when expired_at is null and forgotten_at is null then least(invalid_at, expires_at) else '-infinity' end
+    is not null;
 -- secret memories, for key rotation and for checks
 create index memories_secret_idx     on oxbow.memories (user_id, memory_type, id, sealed_key) where sensitivity = 3;
 
 -- the current fact that a new one repeats
 create index memories_fact_hash_idx  on oxbow.memories_fact (user_id, content_hash) where expired_at is null;
-create index memories_expires_idx    on oxbow.memories_episodic (expires_at)
-  where expires_at is not null and expired_at is null;
 
 create index memories_trait_due_idx    on oxbow.memories_trait (trait_next_transition_at)
   where trait_next_transition_at is not null;

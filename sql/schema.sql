@@ -385,7 +385,7 @@ CREATE TABLE oxbow.memories (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 )
 PARTITION BY LIST (memory_type);
 
@@ -405,9 +405,17 @@ ALTER TABLE ONLY oxbow.memories
 
 CREATE INDEX memories_created_idx ON ONLY oxbow.memories USING btree (created_at);
 
-CREATE INDEX memories_forgotten_idx ON ONLY oxbow.memories USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
+CREATE INDEX memories_due_idx ON ONLY oxbow.memories USING btree (forgotten_at, expires_at) WHERE ((forgotten_at IS NOT NULL) OR ((expires_at IS NOT NULL) AND (expired_at IS NULL)));
 
-CREATE INDEX memories_ended_idx ON ONLY oxbow.memories USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
+CREATE INDEX memories_ended_idx ON ONLY oxbow.memories USING btree (user_id, (
+CASE
+    WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
+    ELSE '-infinity'::timestamp with time zone
+END)) WHERE (
+CASE
+    WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
+    ELSE '-infinity'::timestamp with time zone
+END IS NOT NULL);
 
 CREATE INDEX memories_secret_idx ON ONLY oxbow.memories USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
 
@@ -472,7 +480,7 @@ CREATE TABLE oxbow.memories_document (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 );
 
 ALTER TABLE ONLY oxbow.memories_document
@@ -483,9 +491,17 @@ ALTER TABLE ONLY oxbow.memories_document
 
 CREATE INDEX memories_document_created_at_idx ON oxbow.memories_document USING btree (created_at);
 
-CREATE INDEX memories_document_forgotten_at_idx ON oxbow.memories_document USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
+CREATE INDEX memories_document_forgotten_at_expires_at_idx ON oxbow.memories_document USING btree (forgotten_at, expires_at) WHERE ((forgotten_at IS NOT NULL) OR ((expires_at IS NOT NULL) AND (expired_at IS NULL)));
 
-CREATE INDEX memories_document_user_id_idx ON oxbow.memories_document USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
+CREATE INDEX memories_document_user_id_case_idx ON oxbow.memories_document USING btree (user_id, (
+CASE
+    WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
+    ELSE '-infinity'::timestamp with time zone
+END)) WHERE (
+CASE
+    WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
+    ELSE '-infinity'::timestamp with time zone
+END IS NOT NULL);
 
 CREATE INDEX memories_document_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_document USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
 
@@ -550,7 +566,7 @@ CREATE TABLE oxbow.memories_episodic (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='95');
 
@@ -562,17 +578,23 @@ ALTER TABLE ONLY oxbow.memories_episodic
 
 CREATE INDEX memories_episodic_created_at_idx ON oxbow.memories_episodic USING btree (created_at);
 
-CREATE INDEX memories_episodic_forgotten_at_idx ON oxbow.memories_episodic USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
+CREATE INDEX memories_episodic_forgotten_at_expires_at_idx ON oxbow.memories_episodic USING btree (forgotten_at, expires_at) WHERE ((forgotten_at IS NOT NULL) OR ((expires_at IS NOT NULL) AND (expired_at IS NULL)));
 
-CREATE INDEX memories_episodic_user_id_idx ON oxbow.memories_episodic USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
+CREATE INDEX memories_episodic_user_id_case_idx ON oxbow.memories_episodic USING btree (user_id, (
+CASE
+    WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
+    ELSE '-infinity'::timestamp with time zone
+END)) WHERE (
+CASE
+    WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
+    ELSE '-infinity'::timestamp with time zone
+END IS NOT NULL);
 
 CREATE INDEX memories_episodic_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_episodic USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
 
 CREATE INDEX memories_episodic_user_id_session_id_seq_idx ON oxbow.memories_episodic USING btree (user_id, session_id, seq) WHERE (session_id IS NOT NULL);
 
 CREATE INDEX memories_episodic_user_id_superseded_by_idx ON oxbow.memories_episodic USING btree (user_id, superseded_by) WHERE (superseded_by IS NOT NULL);
-
-CREATE INDEX memories_expires_idx ON oxbow.memories_episodic USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (expired_at IS NULL));
 
 -- memories_fact
 
@@ -631,7 +653,7 @@ CREATE TABLE oxbow.memories_fact (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.1');
 
@@ -643,11 +665,19 @@ ALTER TABLE ONLY oxbow.memories_fact
 
 CREATE INDEX memories_fact_created_at_idx ON oxbow.memories_fact USING btree (created_at);
 
-CREATE INDEX memories_fact_forgotten_at_idx ON oxbow.memories_fact USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
+CREATE INDEX memories_fact_forgotten_at_expires_at_idx ON oxbow.memories_fact USING btree (forgotten_at, expires_at) WHERE ((forgotten_at IS NOT NULL) OR ((expires_at IS NOT NULL) AND (expired_at IS NULL)));
 
 CREATE INDEX memories_fact_hash_idx ON oxbow.memories_fact USING btree (user_id, content_hash) WHERE (expired_at IS NULL);
 
-CREATE INDEX memories_fact_user_id_idx ON oxbow.memories_fact USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
+CREATE INDEX memories_fact_user_id_case_idx ON oxbow.memories_fact USING btree (user_id, (
+CASE
+    WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
+    ELSE '-infinity'::timestamp with time zone
+END)) WHERE (
+CASE
+    WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
+    ELSE '-infinity'::timestamp with time zone
+END IS NOT NULL);
 
 CREATE INDEX memories_fact_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_fact USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
 
@@ -715,7 +745,7 @@ CREATE TABLE oxbow.memories_trait (
     CONSTRAINT trait_confidence_range CHECK (((trait_confidence IS NULL) OR ((trait_confidence >= (0)::double precision) AND (trait_confidence <= (1)::double precision)) OR oxbow.reject('trait_confidence'::text, (trait_confidence)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT trait_stage_known CHECK (((trait_stage IS NULL) OR (trait_stage = ANY (ARRAY['trend'::text, 'candidate'::text, 'emerging'::text, 'established'::text, 'core'::text, 'dissolved'::text])) OR oxbow.reject('trait_stage'::text, trait_stage, 'must be trend, candidate, emerging, established, core or dissolved'::text))),
     CONSTRAINT trait_subtype_known CHECK (((trait_subtype IS NULL) OR (trait_subtype = ANY (ARRAY['behavior'::text, 'preference'::text, 'core'::text])) OR oxbow.reject('trait_subtype'::text, trait_subtype, 'must be behavior, preference or core'::text))),
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
 
@@ -729,7 +759,7 @@ CREATE INDEX memories_trait_created_at_idx ON oxbow.memories_trait USING btree (
 
 CREATE INDEX memories_trait_due_idx ON oxbow.memories_trait USING btree (trait_next_transition_at) WHERE (trait_next_transition_at IS NOT NULL);
 
-CREATE INDEX memories_trait_forgotten_at_idx ON oxbow.memories_trait USING btree (forgotten_at) WHERE (forgotten_at IS NOT NULL);
+CREATE INDEX memories_trait_forgotten_at_expires_at_idx ON oxbow.memories_trait USING btree (forgotten_at, expires_at) WHERE ((forgotten_at IS NOT NULL) OR ((expires_at IS NOT NULL) AND (expired_at IS NULL)));
 
 CREATE INDEX memories_trait_key_idx ON oxbow.memories_trait USING btree (user_id, trait_key) WHERE ((trait_key IS NOT NULL) AND (expired_at IS NULL));
 
@@ -739,9 +769,17 @@ CREATE INDEX memories_trait_review_idx ON oxbow.memories_trait USING btree (user
 
 CREATE INDEX memories_trait_stage_idx ON oxbow.memories_trait USING btree (user_id, trait_stage, trait_confidence DESC) WHERE (expired_at IS NULL);
 
-CREATE UNIQUE INDEX memories_trait_user_id_id_key ON oxbow.memories_trait USING btree (user_id, id);
+CREATE INDEX memories_trait_user_id_case_idx ON oxbow.memories_trait USING btree (user_id, (
+CASE
+    WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
+    ELSE '-infinity'::timestamp with time zone
+END)) WHERE (
+CASE
+    WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
+    ELSE '-infinity'::timestamp with time zone
+END IS NOT NULL);
 
-CREATE INDEX memories_trait_user_id_idx ON oxbow.memories_trait USING btree (user_id) WHERE ((expired_at IS NOT NULL) OR (forgotten_at IS NOT NULL) OR (invalid_at IS NOT NULL));
+CREATE UNIQUE INDEX memories_trait_user_id_id_key ON oxbow.memories_trait USING btree (user_id, id);
 
 CREATE INDEX memories_trait_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_trait USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
 

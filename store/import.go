@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -262,7 +263,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		SessionID: f.either("session", "session_id"), Speaker: f.string("speaker"), AgentID: f.string("agent_id"),
 		ExternalID: f.string("external_id"), Source: f.string("source"), Category: f.string("category"),
 		ValidAt: f.time("valid_at"), InvalidAt: f.time("invalid_at"),
-		Seq: f.integer("seq"), Importance: f.number("importance"), Metadata: f.metadata(),
+		ExpiresAt: f.time("expires_at"), Seq: f.integer("seq"), Importance: f.number("importance"), Metadata: f.metadata(),
 	}
 	at := f.time("at")
 	if m.ValidAt.IsZero() {
@@ -305,7 +306,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		null(f.time("trait_first_observed")), null(f.time("trait_window_start")), null(f.time("trait_window_end")),
 		null(f.string("trait_derived_from")), null(f.time("trait_next_transition_at")), null(f.string("trait_key")),
 		jsonOrNull(f.object("trait_contexts")), null(f.time("trait_review_due_at")), null(f.time("trait_edited_at")),
-		null(f.time("expires_at")), f.integer("sensitivity"), f.bytes("sealed"), null(f.string("sealed_key")),
+		null(m.ExpiresAt), f.integer("sensitivity"), f.bytes("sealed"), null(f.string("sealed_key")),
 		f.times("former_ends"),
 	}
 	if err := f.done(); err != nil {
@@ -314,6 +315,11 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	metadata, err := m.validate()
 	if err != nil {
 		return nil, err
+	}
+	if m.Source != "summary" {
+		if err := expiry(m.ExpiresAt, cmp.Or(f.time("created_at"), time.Now())); err != nil {
+			return nil, err
+		}
 	}
 	if m.Type == Trait && !s.options.Traits {
 		return nil, Invalid("memory_type", "trait",

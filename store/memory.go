@@ -40,6 +40,9 @@ type NewMemory struct {
 	ValidAt time.Time
 	// InvalidAt is the time the content ceased to be true. Default: never.
 	InvalidAt time.Time
+	// ExpiresAt is when the memory expires, in the future. From then on it is not recalled, except as of
+	// an earlier time, unless it is promoted. Default: never.
+	ExpiresAt time.Time
 	// SessionID identifies the conversation, at most 1024 bytes.
 	SessionID string
 	// Seq is the position among the user's memories, negative or not. Default: after all stored
@@ -77,7 +80,7 @@ type Memory struct {
 	CreatedAt    time.Time `json:"created_at"`
 	ExpiredAt    time.Time `json:"expired_at,omitzero"`
 	UpdatedAt    time.Time `json:"updated_at,omitzero"`
-	ExpiresAt    time.Time `json:"expires_at,omitzero"` // when the memory expires, as summaries do
+	ExpiresAt    time.Time `json:"expires_at,omitzero"` // when the memory expires or expired
 	ForgottenAt  time.Time `json:"forgotten_at,omitzero"`
 	SupersededBy uuid.UUID `json:"superseded_by,omitzero"`
 	Version      int       `json:"version"` // 1, plus 1 for each Supersede

@@ -34,6 +34,7 @@ type row struct {
 	Content    string          `json:"content"`
 	ValidAt    time.Time       `json:"valid_at,omitzero"`
 	InvalidAt  time.Time       `json:"invalid_at,omitzero"`
+	ExpiresAt  time.Time       `json:"expires_at,omitzero"`
 	SessionID  string          `json:"session_id,omitzero"`
 	Seq        *int64          `json:"seq,omitempty"`
 	Speaker    string          `json:"speaker,omitzero"`
@@ -81,6 +82,9 @@ func (b *Batch) encode(i int) ([]byte, error) {
 		return nil, Invalid("memory_type", m.Type,
 			"must be fact, episodic or document: only reflection creates traits")
 	}
+	if err := expiry(m.ExpiresAt, time.Now()); err != nil {
+		return nil, err
+	}
 	if m.Type == "" {
 		m.Type = Fact
 	}
@@ -90,8 +94,8 @@ func (b *Batch) encode(i int) ([]byte, error) {
 		}
 	}
 	b.IDs[i] = m.ID
-	r := row{m.UserID, m.Type, m.ID, m.Content, m.ValidAt.UTC(), m.InvalidAt.UTC(), m.SessionID, m.Seq,
-		m.Speaker, m.AgentID, m.ExternalID, m.Source, m.Category, m.Importance, metadata, i, m.Sensitivity, "", ""}
+	r := row{m.UserID, m.Type, m.ID, m.Content, m.ValidAt.UTC(), m.InvalidAt.UTC(), m.ExpiresAt.UTC(), m.SessionID,
+		m.Seq, m.Speaker, m.AgentID, m.ExternalID, m.Source, m.Category, m.Importance, metadata, i, m.Sensitivity, "", ""}
 	if m.Sensitivity == Secret {
 		r.Content, r.Sealed, r.SealedKey, err = seal(b.sealer, r.Content, sealedPlace(r.UserID, r.Type, r.ID))
 		if err != nil {
@@ -134,16 +138,15 @@ func (b *Batch) Insert(ctx context.Context, db DB) (added int64, err error) {
 // itself: the column default is in microseconds, which can repeat within a statement. Adding n
 // keeps the order.
 const insertMemories = `
-	insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, session_id, seq, speaker,
-	  agent_id,
-	  external_id, source, category, importance, metadata, sensitivity, sealed, sealed_key)
-	select m.user_id, m.memory_type, m.id, m.content, m.valid_at, m.invalid_at, m.session_id,
+	insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, expires_at, session_id,
+	  seq, speaker, agent_id, external_id, source, category, importance, metadata, sensitivity, sealed, sealed_key)
+	select m.user_id, m.memory_type, m.id, m.content, m.valid_at, m.invalid_at, m.expires_at, m.session_id,
 	  coalesce(m.seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + m.n), m.speaker, m.agent_id,
 	  m.external_id, m.source, m.category, coalesce(m.importance, 0.5), coalesce(m.metadata, '{}'),
 	  coalesce(m.sensitivity, 0), m.sealed, m.sealed_key
 	from json_to_recordset(cast($1::text as json)) as m (user_id text, memory_type text, id uuid, content text,
-	  valid_at timestamptz, invalid_at timestamptz, session_id text, seq bigint, speaker text, agent_id text,
-	  external_id text, source text, category text, importance double precision, metadata jsonb, n integer,
+	  valid_at timestamptz, invalid_at timestamptz, expires_at timestamptz, session_id text, seq bigint, speaker text,
+	  agent_id text, external_id text, source text, category text, importance double precision, metadata jsonb, n integer,
 	  sensitivity smallint, sealed bytea, sealed_key text)
 	order by m.n
 	on conflict do nothing`

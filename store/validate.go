@@ -113,6 +113,9 @@ func (m *NewMemory) check() (json.RawMessage, error) {
 	if err := period(m.ValidAt, m.InvalidAt); err != nil {
 		return nil, err
 	}
+	if err := moment("expires_at", m.ExpiresAt); err != nil {
+		return nil, err
+	}
 	return ValidateMetadata(m.Metadata)
 }
 
@@ -184,6 +187,15 @@ func period(validAt, invalidAt time.Time) error {
 	if !validAt.IsZero() && !invalidAt.IsZero() && invalidAt.Before(validAt) {
 		return Invalid("invalid_at", invalidAt.Format(time.RFC3339Nano),
 			"must not be before valid_at ("+validAt.Format(time.RFC3339Nano)+")")
+	}
+	return nil
+}
+
+// expiry validates when a memory expires, if it does.
+func expiry(expiresAt, createdAt time.Time) error {
+	if !expiresAt.IsZero() && !expiresAt.After(createdAt) {
+		return Invalid("expires_at", expiresAt.Format(time.RFC3339Nano),
+			"must be after created_at, which is now by default")
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ Times are 2024-05-17T08:00:00Z, or in the user's time zone "2024-05-17 08:00", 2
 input: other users of the machine can see a command line, and the shell records it.`,
 		Example: `  oxbow remember ada "Ada is allergic to walnuts." --importance 0.9
   oxbow remember ada "艾达下周去京都。" --type episodic --at 2025-03-01
+  oxbow remember ada "Ada's parcel arrives on Friday." --expires 2099-06-01
   oxbow remember ada "Ada works in Lund now." --supersedes 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --at 2025-05-05`,
 		Args: cobra.ExactArgs(2),
 	}
@@ -33,6 +34,7 @@ input: other users of the machine can see a command line, and the shell records 
 	typeFlag(f, &m.Type, "type of the memory")
 	at := momentFlag(f, "at", "when it became true or happened (default: now)")
 	until := momentFlag(f, "until", "when it stopped or stops being true")
+	expires := momentFlag(f, "expires", "when it expires: from then on it is not recalled")
 	f.StringVar(&m.SessionID, "session", "", "conversation that it belongs to")
 	f.Int64Var(&seq, "seq", 0, "position among the user's memories, any integer (default: the last)")
 	f.StringVar(&m.Speaker, "speaker", "", "person who said it")
@@ -45,7 +47,7 @@ input: other users of the machine can see a command line, and the shell records 
 	objectFlag(f, &m.Metadata, "metadata", "metadata, a JSON object")
 	idFlag(f, &supersedes, "supersedes", "memory that this one replaces; its other fields are kept")
 	f.StringVar(&reason, "reason", "", "reason for the history, with --supersedes")
-	exclude(f, "supersedes", "type", "until", "session", "seq", "speaker", "agent", "external-id", "source",
+	exclude(f, "supersedes", "type", "until", "expires", "session", "seq", "speaker", "agent", "external-id", "source",
 		"category", "importance", "sensitivity") // the new version keeps them
 	seal := func(ctx context.Context) (oxbow.Option, error) {
 		if m.Sensitivity != store.Secret {
@@ -55,6 +57,7 @@ input: other users of the machine can see a command line, and the shell records 
 	}
 	run := a.onUser(func(ctx context.Context, u *user, args []string) (err error) {
 		m.UserID, m.ValidAt, m.InvalidAt = u.id, at.begin(u.zone), until.begin(u.zone)
+		m.ExpiresAt = expires.begin(u.zone)
 		if m.Content, err = u.text(ctx, args[0]); err != nil {
 			return err
 		}

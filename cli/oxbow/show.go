@@ -126,6 +126,8 @@ func (u *user) state(m oxbow.Memory) string {
 		return "expired on " + expired
 	case expired != "":
 		return "superseded on " + expired
+	case !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(time.Now()):
+		return "expired on " + u.minute(m.ExpiresAt)
 	case !m.ExpiresAt.IsZero():
 		return fmt.Sprintf("current; expires on %s unless it is promoted", u.minute(m.ExpiresAt))
 	}

@@ -173,7 +173,7 @@ drop trigger refuse_change on oxbow.memories;
 
 -- fault: an index is missing
 -- noticed by: catalog
-drop index oxbow.memories_forgotten_idx;
+drop index oxbow.memories_due_idx;
 
 -- fault: vectors are stored out of line
 -- noticed by: catalog

@@ -36,7 +36,7 @@ call oxbow.grant_app('valid_sealed');
 create or replace function oxbow.valid_memory(_user_id text, _content text, _valid_at timestamptz,
   _invalid_at timestamptz, _created_at timestamptz, _expired_at timestamptz, _updated_at timestamptz,
   _forgotten_at timestamptz, _last_accessed_at timestamptz, _expires_at timestamptz, _activated_at timestamptz,
-  _used_at timestamptz, _negated_at timestamptz, _session_id text, _speaker text, _external_id text,
+  _used_at timestamptz, _negated_at timestamptz, _session_id text, _speaker text, _external_id text, _source text,
   _importance double precision, _strength double precision, _tier text, _metadata jsonb, _sensitivity smallint,
   _sealed bytea, _sealed_key text) returns boolean
 language plpgsql immutable as $$
@@ -61,6 +61,8 @@ begin
       and oxbow.valid_time('negated_at', _negated_at);
   elsif _invalid_at < _valid_at then
     return oxbow.reject('invalid_at', _invalid_at::text, 'must not be before valid_at');
+  elsif _expires_at <= _created_at and _source is distinct from 'summary' then -- a summary may be late
+    return oxbow.reject('expires_at', _expires_at::text, 'must be after created_at, which is now by default');
   elsif octet_length(_external_id) > 1024 then
     return oxbow.reject('external_id', _external_id, 'must have at most 1024 bytes');
   elsif not (_strength >= 0 and _strength < 'infinity') then

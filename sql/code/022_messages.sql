@@ -157,13 +157,15 @@ begin
               from oxbow.memory_vectors v
              where v.user_id = _user_id and v.memory_type = 'fact'
                and v.memory_id not in (select f.id from oxbow.memories_fact f -- a fact may have many old versions
-                                        where f.user_id = _user_id and (f.expired_at is not null
-                                          or f.forgotten_at is not null or f.invalid_at <= now()))
+                                        where f.user_id = _user_id
+                                          and case when f.expired_at is null and f.forgotten_at is null
+                                                   then least(f.invalid_at, f.expires_at)
+                                                   else '-infinity' end <= now())
              order by distance limit 4 * _limit) n
      cross join lateral (select m.* from oxbow.memories m
                           where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id offset 0) m
      where n.distance <= 1 - _least and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
-       and (m.invalid_at is null or m.invalid_at > now())
+       and coalesce(least(m.invalid_at, m.expires_at) > now(), true)
      order by n.distance, m.id
      limit _limit) f(id, content, speaker, category, at, similarity)
    order by e.nth, f.similarity desc, f.id;

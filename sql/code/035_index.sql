@@ -141,7 +141,7 @@ begin
             from unnest(_user_ids, _ids) i(user_id, id)) n
    where (select count(*) from oxbow.memories_fact f
            where f.user_id = n.user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null
-             and f.sensitivity < 3) > 1;
+             and f.expires_at is null and f.sensitivity < 3) > 1;
   if _users is null then
     return;
   end if;
@@ -162,7 +162,8 @@ begin
         select f.id, first_value(f.id) over same as keep, first_value(f.content) over same as kept
           from oxbow.memories_fact f
          where f.user_id = _user and f.content_hash = _hash
-           and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null and f.sensitivity < 3
+           and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null and f.expires_at is null
+           and f.sensitivity < 3
         window same as (partition by f.speaker, f.agent_id, f.metadata ->> 'context'
           order by not exists (select from oxbow.memory_links l
                                 where l.user_id = _user and l.from_type = 'fact' and l.from_id = f.id

@@ -24,19 +24,22 @@ return case when _believed is null then invalid_at
             else invalid_at end;
 
 -- holds reports whether a version of a memory is valid at _valid in the world, as believed at _believed; null means
--- now. A version superseded by then was valid until its end.
+-- now. A version superseded by then was valid until its end. None is valid from expires_at on, ended or not.
 create or replace function oxbow.holds(created_at timestamptz, expired_at timestamptz, valid_at timestamptz,
   invalid_at timestamptz, _valid timestamptz, _believed timestamptz, _now timestamptz,
-  former_ends timestamptz[] default null) returns boolean
+  former_ends timestamptz[] default null, expires_at timestamptz default null) returns boolean
 language sql immutable parallel safe
 return case
   when _valid is null and _believed is null then expired_at is null and (invalid_at is null or invalid_at > _now)
+    and (expires_at is null or expires_at > _now)
   when _believed is not null and created_at > _believed then false
   when _valid is null then (expired_at is null or expired_at > _believed)
     and coalesce(oxbow.end_believed(expired_at, invalid_at, former_ends, _believed) > _believed, true)
+    and coalesce(expires_at > _believed, true)
   else coalesce(valid_at, created_at) <= _valid
     and coalesce(oxbow.end_believed(expired_at, invalid_at, former_ends, _believed) > _valid,
           expired_at is null or expired_at > coalesce(_believed, 'infinity'))
+    and coalesce(expires_at > _valid, true)
 end;
 
 -- note_end keeps the end that was known until now, so that later changes do not move what was believed. It does not

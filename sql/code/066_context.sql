@@ -70,7 +70,8 @@ begin
              ::double precision / 2592000) as score
       from oxbow.memories m
      where m.user_id = _user_id and m.memory_type = any(_types) and m.forgotten_at is null and m.sensitivity < 3
-       and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, _now)
+       and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, _now,
+             expires_at => m.expires_at)
        and (_agent is null or m.agent_id = _agent)
        and (_contexts is null or m.metadata ->> 'context' = any(_contexts))
      order by score desc, m.seq desc, m.id

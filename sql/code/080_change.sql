@@ -27,7 +27,7 @@ end $$;
 -- supersede stores a new version of a memory and returns its id. The old version is true until valid_at (default: now)
 -- and believed until now. To supersede a version that was wrong from the start, pass its own valid_at. A new version
 -- with that beginning, or one within a time that is over, ends when the old one did. It inherits type, session and
--- position in it, speaker, agent, source, category, importance, strength and tier. Unless metadata is given,
+-- position in it, speaker, agent, source, category, importance, strength, tier and expiry. Unless metadata is given,
 -- it also inherits that, with only the entities that the new content names. external_id stays with the old version, so
 -- that a repeated import still finds it.
 create or replace function oxbow.supersede(user_id text, id uuid, content text, valid_at timestamptz default null,
@@ -45,6 +45,12 @@ begin
       errcode = 'OX103',
       message = format('memory %s was forgotten at %s', old.id, old.forgotten_at),
       hint    = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', old.user_id, old.id);
+  elsif old.superseded_by is null and old.expires_at <= now() then
+    raise exception using
+      errcode = 'OX102',
+      message = format('memory %s expired at %s', old.id, old.expires_at),
+      hint    = format('Insert a new memory, or select oxbow.promote(user_id => %L, id => %L) this one.', old.user_id,
+                       old.id);
   elsif old.expired_at is not null then
     raise exception using
       errcode = 'OX102',

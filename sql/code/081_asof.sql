@@ -13,7 +13,7 @@ begin
     from oxbow.memories_fact m
    where m.user_id = facts_as_of.user_id and m.forgotten_at is null and m.sensitivity < 3
      and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, facts_as_of.valid, facts_as_of.believed,
-           now(), m.former_ends)
+           now(), m.former_ends, m.expires_at)
    order by coalesce(m.valid_at, m.created_at), m.id;
 end $$;
 call oxbow.grant_app('facts_as_of');

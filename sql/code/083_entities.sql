@@ -171,10 +171,10 @@ create or replace function oxbow.itself_and_fold(_user_id text, _type text, _id 
 returns table (id uuid, valid_at timestamptz, invalid_at timestamptz, created_at timestamptz, expired_at timestamptz)
 language sql stable
 begin atomic
-  select m.id, m.valid_at, m.invalid_at, m.created_at, m.expired_at from oxbow.memories m
+  select m.id, m.valid_at, least(m.invalid_at, m.expires_at), m.created_at, m.expired_at from oxbow.memories m
    where m.user_id = _user_id and m.memory_type = _type and m.id = _id
   union all
-  select k.id, k.valid_at, k.invalid_at, k.created_at, k.expired_at from oxbow.memories_fact m
+  select k.id, k.valid_at, least(k.invalid_at, k.expires_at), k.created_at, k.expired_at from oxbow.memories_fact m
     join oxbow.memories_fact k on k.user_id = _user_id and k.id = m.superseded_by and k.content_hash = m.content_hash
    where _type = 'fact' and m.user_id = _user_id and m.id = _id and m.superseded_by is not null;
 end;
@@ -204,15 +204,16 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set plan
   set enable_seqscan = off as $$
 begin
   update oxbow.entity_edges g
-     set valid_at = coalesce(new.valid_at, new.created_at), invalid_at = new.invalid_at, created_at = new.created_at,
-         expired_at = new.expired_at
+     set valid_at = coalesce(new.valid_at, new.created_at), invalid_at = least(new.invalid_at, new.expires_at),
+         created_at = new.created_at, expired_at = new.expired_at
    where g.user_id = new.user_id and g.memory_type = new.memory_type and g.memory_id = new.id;
   return null;
 end $$;
-create or replace trigger end_edges after update of valid_at, invalid_at, created_at, expired_at on oxbow.memories
+create or replace trigger end_edges
+  after update of valid_at, invalid_at, created_at, expired_at, expires_at on oxbow.memories
   for each row
-  when ((old.valid_at, old.invalid_at, old.created_at, old.expired_at)
-        is distinct from (new.valid_at, new.invalid_at, new.created_at, new.expired_at))
+  when ((old.valid_at, old.invalid_at, old.created_at, old.expired_at, old.expires_at)
+        is distinct from (new.valid_at, new.invalid_at, new.created_at, new.expired_at, new.expires_at))
   execute function oxbow.end_edges();
 
 -- note_again records the entities of a memory again when its metadata changes. If the memory still waits
@@ -299,14 +300,15 @@ begin
   perform oxbow.check_access(entities_of.user_id);
   return query
   select e.id, e.name, e.kind, sum(m.mention_count), count(*), min(coalesce(m.valid_at, m.created_at)),
-         case when not bool_or(h.holds) then max(coalesce(m.invalid_at, m.expired_at)) end,
-         min(m.created_at), case when not bool_or(h.holds) then max(coalesce(m.expired_at, m.invalid_at)) end,
+         case when not bool_or(h.holds) then max(coalesce(h.ends, m.expired_at)) end,
+         min(m.created_at), case when not bool_or(h.holds) then max(coalesce(m.expired_at, h.ends)) end,
          max(coalesce(m.valid_at, m.created_at))
     from oxbow.entities e
     join oxbow.entity_mentions n on n.user_id = entities_of.user_id and n.entity_id = e.id
     join oxbow.memories m on m.user_id = entities_of.user_id and m.memory_type = n.memory_type and m.id = n.memory_id
    cross join lateral (
-    select oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, now()) as holds) h
+    select e.ends, oxbow.holds(m.created_at, m.expired_at, m.valid_at, e.ends, null, null, now()) as holds
+      from (select least(m.invalid_at, m.expires_at) as ends) e) h
    where e.user_id = entities_of.user_id and e.kind <> 'self' and m.forgotten_at is null
    group by e.id, e.name, e.kind
    order by 4 desc, 10 desc, e.name, e.kind;

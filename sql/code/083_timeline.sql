@@ -117,7 +117,7 @@ begin
   select m.id, m.memory_type::text, m.content, m.category, m.speaker, m.session_id, s.since, m.invalid_at,
          m.created_at, m.expired_at,
          m.memory_type = 'fact' and m.expired_at is null and s.since <= now()
-           and (m.invalid_at is null or m.invalid_at > now()),
+           and (m.invalid_at is null or m.invalid_at > now()) and (m.expires_at is null or m.expires_at > now()),
          coalesce(followed.by, kept.id), against.id, b.score
     from best b
    cross join lateral (

@@ -116,31 +116,38 @@ begin
 end $$;
 call oxbow.grant_worker('write_summary');
 
--- expire_memories ends up to _limit memories that are due to expire, and returns how many. Memories that
--- became strong through use in replies become permanent instead.
+-- expire_memories ends up to _limit memories that are due to expire, and returns how many. Summaries that
+-- became strong through use in replies become permanent instead, ten minutes early, so that recall finds
+-- them without a gap. A forgotten memory expires once it is restored.
 create or replace function oxbow.expire_memories(_now timestamptz, _limit integer, out expired bigint,
   out promoted bigint)
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set jit = off as $$
 declare
   _rules constant oxbow.recall_rules := oxbow.recall_rules('', _now);
+  _permanent constant double precision := oxbow.policy('memory_strength_permanent');
 begin
   with due as materialized (
-    select m.user_id, m.id, m.content,
-           oxbow.strength_now(m.strength, coalesce(m.used_at, m.created_at), m.tier, m.source, _now, _rules)
-             >= (select oxbow.policy('memory_strength_permanent')) as used
-      from oxbow.memories_episodic m
-     where m.expires_at <= _now and m.expired_at is null
-     order by m.expires_at limit _limit for no key update skip locked
+    select m.user_id, m.memory_type, m.id, m.content, u.used
+      from oxbow.memories m
+     cross join lateral (
+       select coalesce(m.source, '') = 'summary'
+          and oxbow.strength_now(m.strength, coalesce(m.used_at, m.created_at), m.tier, m.source, _now, _rules)
+              >= _permanent as used) u
+     where m.forgotten_at is null and m.expired_at is null and m.expires_at <= _now + interval '10 minutes'
+       and (m.expires_at <= _now or u.used)
+     order by m.forgotten_at, m.expires_at limit _limit for no key update of m skip locked
   ), changed as (
-    update oxbow.memories_episodic m
+    update oxbow.memories m
        set expires_at = case when not d.used then m.expires_at end,
            expired_at = case when not d.used then _now end,
-           invalid_at = case when d.used then m.invalid_at else least(m.invalid_at, greatest(_now, m.valid_at)) end,
+           invalid_at = case when d.used then m.invalid_at
+                             else coalesce(m.invalid_at, greatest(m.expires_at, m.valid_at)) end,
            updated_at = now()
-      from due d where m.user_id = d.user_id and m.id = d.id
+      from due d where m.user_id = d.user_id and m.memory_type = d.memory_type and m.id = d.id
   ), noted as (
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, actor, reason)
-    select d.user_id, 'episodic', d.id, case when d.used then 'PROMOTE' else 'EXPIRE' end,
+    select d.user_id, d.memory_type, d.id, case when d.used then 'PROMOTE' else 'EXPIRE' end,
            case when not d.used then d.content end, 'settle',
            case when d.used then 'replies used it' else 'it expired' end
       from due d
@@ -149,8 +156,7 @@ begin
 end $$;
 call oxbow.grant_worker('expire_memories');
 
--- promote makes a memory that was to expire, such as a summary, permanent. It returns whether that changed
--- anything.
+-- promote makes a memory that was to expire permanent. It returns whether that changed anything.
 create or replace function oxbow.promote(user_id text, id uuid, reason text default null) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -168,12 +174,18 @@ begin
       errcode = 'OX102',
       message = format('memory %s is already superseded by %s', old.id, old.superseded_by),
       hint    = format('Promote the newer version, %s.', old.superseded_by);
-  elsif old.expires_at is null then
+  elsif old.expires_at is null or old.expired_at < old.expires_at then -- it does not expire, or ended before
     return false;
   end if;
-  -- an expired memory becomes current again
+  -- An expired memory becomes current again. If settle has not ended it yet, note that it did not hold meanwhile.
   update oxbow.memories m
-     set expires_at = null, expired_at = null, invalid_at = case when old.expired_at is null then m.invalid_at end,
+     set expires_at = null, expired_at = null,
+         invalid_at = case when old.expired_at is null or old.invalid_at <> greatest(old.expires_at, old.valid_at)
+                           then m.invalid_at end,
+         former_ends = case when old.expired_at is null and old.expires_at <= now()
+                            then coalesce(old.former_ends, '{}') || array[old.expires_at, old.invalid_at, now(),
+                                   least(old.invalid_at, old.expires_at)]
+                            else m.former_ends end,
          updated_at = now()
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, actor, reason)

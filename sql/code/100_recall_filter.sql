@@ -29,7 +29,7 @@ return case when (_filter).history
   else _memory.sensitivity < 3
    and oxbow.recallable(_memory.forgotten_at, _memory.memory_type, oxbow.recall_stage(_memory, _filter))
    and oxbow.holds(_memory.created_at, _memory.expired_at, _memory.valid_at, _memory.invalid_at,
-         (_filter).valid, (_filter).believed, (_filter).now, _memory.former_ends)
+         (_filter).valid, (_filter).believed, (_filter).now, _memory.former_ends, _memory.expires_at)
    and ((_filter).agent is null or _memory.agent_id = (_filter).agent)
    and ((_filter).metadata is null or _memory.metadata @> (_filter).metadata)
    and ((_filter).contexts is null
@@ -37,14 +37,15 @@ return case when (_filter).history
   end;
 
 -- recall_is_filtered reports whether a user has any memory that fails a filter without conditions: an
--- ended, forgotten or secret one, or a trait that is not recallable. If not, the channels check nothing.
+-- ended, expired, forgotten or secret one, or a trait that is not recallable. If not, the channels check nothing.
 create or replace function oxbow.recall_is_filtered(_user_id text, _filter oxbow.recall_filter) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 begin
   return exists (select from oxbow.memories m
                   where m.user_id = _user_id
-                    and (m.expired_at is not null or m.forgotten_at is not null or m.invalid_at is not null))
+                    and case when m.expired_at is null and m.forgotten_at is null
+                             then least(m.invalid_at, m.expires_at) else '-infinity' end <= _filter.now)
     or exists (select from oxbow.memories m where m.user_id = _user_id and m.sensitivity = 3)
     or exists (
          select from oxbow.memories_trait m
