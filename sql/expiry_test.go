@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -172,7 +173,12 @@ func TestExpiryOfEdges(t *testing.T) {
 // Neither recall nor settle pays for memories that will expire later, nor recall for those of other users.
 func TestExpiryReadsWhatIsDue(t *testing.T) {
 	t.Parallel()
-	tx := pgtest.Tx(t)
+	pool, err := pgxpool.New(t.Context(), pgtest.Database(t)) // its own, because ANALYZE locks the tables
+	require.NoError(t, err)
+	defer pool.Close()
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(t.Context())
 	fill := func(user, expires string, n int) {
 		exec(t, tx, `insert into oxbow.memories (user_id, memory_type, content, created_at, expires_at)
 			select $1, (array['fact', 'episodic'])[1 + n % 2], 'boat ' || n, now() - interval '1 day', `+expires+`
