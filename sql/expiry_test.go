@@ -151,6 +151,8 @@ func TestExpiringFactsAreNotFolded(t *testing.T) {
 	index(t, tx, ann(t))
 	require.Equal(t, []bool{false, true, true}, all[bool](t, tx, `select expires_at is not null from oxbow.memories
 		where user_id = $1 and expired_at is null order by 1`, ann(t)))
+	require.Equal(t, 1, one[int](t, tx, `select count(*) from oxbow.facts_to_reconcile($1,
+		array(select id from oxbow.memories where user_id = $1))`, ann(t)), "and it replaces none")
 }
 
 // An edge between entities holds as long as the memory that states it.

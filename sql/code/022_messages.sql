@@ -165,7 +165,7 @@ begin
      cross join lateral (select m.* from oxbow.memories m
                           where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id offset 0) m
      where n.distance <= 1 - _least and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
-       and coalesce(least(m.invalid_at, m.expires_at) > now(), true)
+       and (m.invalid_at is null or m.invalid_at > now()) and m.expires_at is null
      order by n.distance, m.id
      limit _limit) f(id, content, speaker, category, at, similarity)
    order by e.nth, f.similarity desc, f.id;

@@ -2,6 +2,7 @@
 -- and replace or repeat them, as statements in a conversation do.
 
 -- facts_about returns the current facts of a user about any of the given subjects, of each at most _limit, the newest.
+-- It leaves out facts that will expire, since one that lasts must not be taken for a repetition of them.
 create or replace function oxbow.facts_about(_user_id text, _about text[], _limit integer)
 returns table (id uuid, content text, speaker text, category text, at timestamptz, about text[])
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -22,7 +23,7 @@ begin
                                where m.user_id = _user_id and m.id = s.memory_id offset 0) m
           where s.user_id = _user_id and s.about = a.about
             and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
-            and (m.invalid_at is null or m.invalid_at > now())
+            and (m.invalid_at is null or m.invalid_at > now()) and m.expires_at is null
           order by m.created_at desc, m.id
           limit _limit) m) f
    order by f.created_at desc, f.id;
@@ -40,7 +41,7 @@ $$;
 call oxbow.grant_worker('reconciles');
 
 -- facts_to_reconcile returns those of the given facts that are current, in the order in which they became true, and
--- the number of the user's writes so far, by which the writer notices others. category is one of the six of W, or
+-- the number of the user's writes so far, by which the writer notices others. A fact that will expire replaces none. category is one of the six of W, or
 -- empty. It returns none for a user whose facts are not reconciled.
 create or replace function oxbow.facts_to_reconcile(_user_id text, _ids uuid[])
 returns table (id uuid, content text, speaker text, category text, at timestamptz, number bigint)
@@ -59,7 +60,7 @@ begin
    cross join lateral (select m.* from oxbow.memories_fact m
                         where m.user_id = _user_id and m.id = i.id offset 0) m
    where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
-     and (m.invalid_at is null or m.invalid_at > now())
+     and (m.invalid_at is null or m.invalid_at > now()) and m.expires_at is null
    order by coalesce(m.valid_at, m.created_at), m.seq, m.id;
 end $$;
 call oxbow.grant_worker('facts_to_reconcile');
