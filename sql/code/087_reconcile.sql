@@ -41,8 +41,8 @@ $$;
 call oxbow.grant_worker('reconciles');
 
 -- facts_to_reconcile returns those of the given facts that are current, in the order in which they became true, and
--- the number of the user's writes so far, by which the writer notices others. A fact that will expire replaces none. category is one of the six of W, or
--- empty. It returns none for a user whose facts are not reconciled.
+-- the number of the user's writes so far, by which the writer notices others. A fact that will expire replaces none.
+-- category is one of the six of W, or empty. It returns none for a user whose facts are not reconciled.
 create or replace function oxbow.facts_to_reconcile(_user_id text, _ids uuid[])
 returns table (id uuid, content text, speaker text, category text, at timestamptz, number bigint)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
