@@ -40,7 +40,7 @@ func reconciling(b *bench) {
 			})
 			enable(false)
 			b.embedAll(d)
-			d.exec(`delete from oxbow.river_job`)
+			d.exec(`delete from oxbow.river_job where kind = 'reconcile'`)
 			enable(true)
 			for user, all := range ids {
 				for len(all) > 0 {
