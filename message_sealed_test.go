@@ -23,7 +23,7 @@ func TestSecretMessage(t *testing.T) {
 	secrets := []string{"I live in Swordfish Street 4711.", "我住在剑鱼街四七一一号。"}
 	said := []oxbow.NewMessage{
 		{UserID: "mia", SessionID: "s", Content: secrets[0], Sensitivity: 3, At: at},
-		{UserID: "mia", SessionID: "s", Content: "I live in Bergen.", Sensitivity: 2, At: at.Add(time.Minute)},
+		{UserID: "mia", SessionID: "s", Content: "I live in Bergen.", Sensitivity: 1, At: at.Add(time.Minute)},
 		{UserID: "mia", SessionID: "s", Content: secrets[1], Sensitivity: 3, At: at.Add(2 * time.Minute)},
 		{UserID: "mia", SessionID: "s", Content: "I play the cello.", At: at.Add(3 * time.Minute)},
 	}
@@ -50,7 +50,7 @@ func TestSecretMessage(t *testing.T) {
 		require.NoError(t, rows.Err())
 		return levels
 	}
-	require.Equal(t, map[string]int{"I live in Bergen.": 2, "I play the cello.": 0}, levels())
+	require.Equal(t, map[string]int{"I live in Bergen.": 1, "I play the cello.": 0}, levels())
 	require.Equal(t, 4, b.count(t, "select count(*) from oxbow.messages where extracted_at is not null"))
 
 	// A fact is at least as sensitive as the fact that it supersedes and as a message that repeats it.
@@ -62,7 +62,7 @@ func TestSecretMessage(t *testing.T) {
 	_, err = b.client.EndSession(ctx, "mia", "t")
 	require.NoError(t, err)
 	b.work(t)
-	require.Equal(t, map[string]int{"I live in Oslo now.": 2, "I play the cello.": 1}, levels())
+	require.Equal(t, map[string]int{"I live in Oslo now.": 1, "I play the cello.": 1}, levels())
 
 	want := []string{secrets[0], "I live in Bergen.", secrets[1], "I play the cello."}
 	read := func(client *oxbow.Client, user string) (texts []string, err error) {
@@ -203,9 +203,9 @@ func TestPlainTextThatLooksSealed(t *testing.T) {
 	b := setup(t, oxbow.WithSealer(newKeys(t)))
 	secret := b.remember(t, oxbow.NewMemory{Content: "swordfish", Sensitivity: 3})
 	for range 2 {
-		b.remember(t, oxbow.NewMemory{Content: "[sealed]", Sensitivity: 1})
+		b.remember(t, oxbow.NewMemory{Content: "[sealed]"})
 	}
-	b.remember(t, oxbow.NewMemory{Content: "[sealed]", Sensitivity: 2})
+	b.remember(t, oxbow.NewMemory{Content: "[sealed]", Sensitivity: 1})
 	b.work(t)
 	m, err := b.client.Get(t.Context(), "ann", secret)
 	require.NoError(t, err)
@@ -213,6 +213,6 @@ func TestPlainTextThatLooksSealed(t *testing.T) {
 	require.Zero(t, m.ExpiredAt)
 	require.Equal(t, 1, m.MentionCount)
 	require.Equal(t, 1, b.count(t,
-		"select count(*) from oxbow.memories where sensitivity = 2 and expired_at is null and mention_count = 3"),
+		"select count(*) from oxbow.memories where sensitivity = 1 and expired_at is null and mention_count = 3"),
 		"the fold has the highest level")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -137,7 +138,7 @@ func (w *embedWorker) Work(ctx context.Context, job *river.Job[EmbedArgs]) error
 // embedAll embeds the memories of a batch and completes its jobs.
 func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
 	refs, _ := memoriesOf(b)
-	memories, err := store.Embeddables(ctx, w.DB, refs, w.model().Model)
+	memories, err := w.embeddables(ctx, refs)
 	if err != nil {
 		return err
 	}
@@ -176,11 +177,22 @@ func (w *embedWorker) embedAll(ctx context.Context, b *batch[EmbedArgs]) error {
 	return w.postpone(ctx, err)
 }
 
+// embeddables returns the memories to embed, without those that contain a secret.
+func (w *embedWorker) embeddables(ctx context.Context, refs []store.MemoryRef) ([]store.Embeddable, error) {
+	memories, err := store.Embeddables(ctx, w.DB, refs, w.model().Model)
+	if err != nil {
+		return nil, err
+	}
+	return HideSecrets(ctx, w.DB, memories, func(m store.Embeddable) (store.MemoryRef, string) {
+		return m.MemoryRef, m.Text
+	})
+}
+
 // EmbedNow does for memories what their jobs would do, but completes and enqueues no job. The error is an
 // *UnavailableError, a *store.ModelMismatchError or a database error.
 func (c Config) EmbedNow(ctx context.Context, refs []store.MemoryRef) error {
 	w := newEmbedWorker(c)
-	memories, err := store.Embeddables(ctx, c.DB, refs, w.model().Model)
+	memories, err := w.embeddables(ctx, refs)
 	if err != nil {
 		return err
 	}
@@ -421,7 +433,7 @@ func (w *embedWorker) save(ctx context.Context, db store.DB, made vectors) error
 	}
 	if len(made.refused) > 0 {
 		w.Logger.WarnContext(ctx, "the provider refused texts; their memories can be found by their words only",
-			"memories", len(made.refused), "reason", made.refused[0].reason)
+			"memories", len(made.refused), "reason", secrets.Mask(made.refused[0].reason))
 	}
 	for _, m := range made.refused {
 		if err := store.RefuseVector(ctx, db, w.model().Model, m.MemoryRef, m.reason); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -118,7 +119,7 @@ func fresh(messages []reasoner.Message) (ids []uuid.UUID) {
 func (x *Extraction) decide(ctx context.Context, session store.Session, person reasoner.Person, failed bool,
 	job int64) (*extraction, error) {
 	e := &extraction{Extraction: store.Extraction{Session: session, Actor: x.Extractor.Name(), Model: x.embed.model()}}
-	messages, err := store.SessionMessages(ctx, x.DB, session, person, failed, extractedMessages, earlierMessages)
+	messages, err := x.messages(ctx, session, person, failed)
 	if err != nil {
 		return e, err
 	}
@@ -128,6 +129,9 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	}
 	recalled, err := store.RecalledInto(ctx, x.DB, e.Session.UserID, e.Messages, recalledMemories)
 	if err != nil {
+		return e, err
+	}
+	if recalled, err = hideHeld(ctx, x.DB, e.Session.UserID, recalled); err != nil {
 		return e, err
 	}
 	e.now = x.Now().In(person.Zone)
@@ -140,10 +144,12 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	if err != nil {
 		return e, err
 	}
-	e.candidates = x.admit(ctx, found.Candidates, messages)
+	if e.candidates, err = x.withoutSecrets(ctx, x.admit(ctx, found.Candidates, messages)); err != nil {
+		return e, err
+	}
 	e.Used = among(found.Used, recalled)
 	for _, d := range found.Dropped {
-		x.Logger.InfoContext(ctx, "dropped a proposal of the extractor", "reason", d.Reason)
+		x.Logger.InfoContext(ctx, "dropped a proposal of the extractor", "reason", secrets.Mask(d.Reason))
 	}
 	e.ids = make([]uuid.UUID, len(e.candidates))
 	for i := range e.ids {
@@ -155,6 +161,20 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	return e, x.resolve(ctx, x.DB, e, func(ask func(context.Context) error) error {
 		return x.call(ctx, session.UserID, uuid.Nil, job, ask)
 	})
+}
+
+// messages reads the next messages of a session. It marks those that contain a secret, until it reads none.
+func (x *Extraction) messages(ctx context.Context, session store.Session, person reasoner.Person,
+	failed bool) ([]reasoner.Message, error) {
+	for {
+		messages, err := store.SessionMessages(ctx, x.DB, session, person, failed, extractedMessages, earlierMessages)
+		if err != nil {
+			return nil, err
+		}
+		if again, err := markMessages(ctx, x.DB, session.UserID, messages); err != nil || !again {
+			return messages, err
+		}
+	}
 }
 
 // admit returns the candidates that are valid. A candidate must be based on new messages.

@@ -13,6 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reflection"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
 	"github.com/oxbow-memory/oxbow/internal/traits"
 	"github.com/oxbow-memory/oxbow/store"
@@ -151,7 +152,8 @@ func (c Config) call(ctx context.Context, userID string, cycle uuid.UUID, job in
 	})
 	for _, u := range calls {
 		for _, d := range u.Refused {
-			c.Logger.InfoContext(ctx, "dropped a part of a model's answer", "purpose", u.Purpose, "reason", d.Reason)
+			c.Logger.InfoContext(ctx, "dropped a part of a model's answer", "purpose", u.Purpose,
+				"reason", secrets.Mask(d.Reason))
 		}
 	}
 	if recorded := store.RecordCalls(context.WithoutCancel(ctx), c.DB, userID, job, cycle, calls); recorded != nil {

@@ -83,6 +83,11 @@ func (w *summarizeWorker) summarize(ctx context.Context, job *river.Job[Summariz
 func (w *summarizeWorker) grow(ctx context.Context, job *river.Job[SummarizeArgs], summary store.Summary,
 	person reasoner.Person) (*store.NewSummary, error) {
 	messages, places, err := store.UnsummarizedMessages(ctx, w.DB, summary, person, summarizedMessages)
+	for again := true; err == nil && again; {
+		if again, err = markMessages(ctx, w.DB, job.Args.UserID, messages); again && err == nil {
+			messages, places, err = store.UnsummarizedMessages(ctx, w.DB, summary, person, summarizedMessages)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

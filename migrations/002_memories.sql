@@ -135,7 +135,7 @@ create index memories_ended_idx      on oxbow.memories (user_id,
   where case when expired_at is null and forgotten_at is null then least(invalid_at, expires_at) else '-infinity' end
     is not null;
 -- secret memories, for key rotation and for checks
-create index memories_secret_idx     on oxbow.memories (user_id, memory_type, id, sealed_key) where sensitivity = 3;
+create index memories_secret_idx     on oxbow.memories (user_id, memory_type, id, sealed_key) where sensitivity >= 2;
 
 -- the current fact that a new one repeats
 create index memories_fact_hash_idx  on oxbow.memories_fact (user_id, content_hash) where expired_at is null;

@@ -6,7 +6,8 @@ create table oxbow.memory_history (
   memory_type  oxbow.memory_type not null,
   memory_id    uuid not null,
   event        text not null check (event in
-    ('ADD', 'UPDATE', 'DELETE', 'SUPERSEDE', 'STAGE_CHANGE', 'RESTORE', 'NOOP', 'BOOST', 'EXPIRE', 'PROMOTE')),
+    ('ADD', 'UPDATE', 'DELETE', 'SUPERSEDE', 'STAGE_CHANGE', 'RESTORE', 'NOOP', 'BOOST', 'EXPIRE', 'PROMOTE',
+     'MARK')),
   old_content  text,
   new_content  text,
   old_metadata jsonb,

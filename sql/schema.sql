@@ -417,7 +417,7 @@ CASE
     ELSE '-infinity'::timestamp with time zone
 END IS NOT NULL);
 
-CREATE INDEX memories_secret_idx ON ONLY oxbow.memories USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
+CREATE INDEX memories_secret_idx ON ONLY oxbow.memories USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
 CREATE INDEX memories_session_idx ON ONLY oxbow.memories USING btree (user_id, session_id, seq) WHERE (session_id IS NOT NULL);
 
@@ -503,7 +503,7 @@ CASE
     ELSE '-infinity'::timestamp with time zone
 END IS NOT NULL);
 
-CREATE INDEX memories_document_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_document USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
+CREATE INDEX memories_document_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_document USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
 CREATE INDEX memories_document_user_id_session_id_seq_idx ON oxbow.memories_document USING btree (user_id, session_id, seq) WHERE (session_id IS NOT NULL);
 
@@ -590,7 +590,7 @@ CASE
     ELSE '-infinity'::timestamp with time zone
 END IS NOT NULL);
 
-CREATE INDEX memories_episodic_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_episodic USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
+CREATE INDEX memories_episodic_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_episodic USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
 CREATE INDEX memories_episodic_user_id_session_id_seq_idx ON oxbow.memories_episodic USING btree (user_id, session_id, seq) WHERE (session_id IS NOT NULL);
 
@@ -679,7 +679,7 @@ CASE
     ELSE '-infinity'::timestamp with time zone
 END IS NOT NULL);
 
-CREATE INDEX memories_fact_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_fact USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
+CREATE INDEX memories_fact_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_fact USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
 CREATE INDEX memories_fact_user_id_session_id_seq_idx ON oxbow.memories_fact USING btree (user_id, session_id, seq) WHERE (session_id IS NOT NULL);
 
@@ -781,7 +781,7 @@ END IS NOT NULL);
 
 CREATE UNIQUE INDEX memories_trait_user_id_id_key ON oxbow.memories_trait USING btree (user_id, id);
 
-CREATE INDEX memories_trait_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_trait USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity = 3);
+CREATE INDEX memories_trait_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_trait USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
 CREATE INDEX memories_trait_user_id_session_id_seq_idx ON oxbow.memories_trait USING btree (user_id, session_id, seq) WHERE (session_id IS NOT NULL);
 
@@ -803,7 +803,7 @@ CREATE TABLE oxbow.memory_history (
     reason text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     message_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
-    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text])))
+    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text, 'MARK'::text])))
 );
 
 ALTER TABLE ONLY oxbow.memory_history
@@ -1537,6 +1537,7 @@ CREATE TABLE oxbow.settings (
     CONSTRAINT conversations_setting CHECK (((key <> 'conversations'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$.keyvalue()?(@."key" like_regex "^(quiet_seconds|messages|summary_after|summary_days)$")."value"?(((@ >= 0 && @ <= 1000000000) && @.floor() == @) is unknown || !((@ >= 0 && @ <= 1000000000) && @.floor() == @))'::jsonpath))) OR oxbow.reject('conversations'::text, (value)::text, 'must be an object in which quiet_seconds, messages, summary_after and summary_days are whole numbers from 0'::text))),
     CONSTRAINT recall_setting CHECK (((key <> 'recall'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$.*?((@ >= 0 && @ <= 1000) is unknown || !(@ >= 0 && @ <= 1000))'::jsonpath))) OR oxbow.reject('recall'::text, (value)::text, 'must be an object in which text, vector and entity are from 0 to 1000'::text))),
     CONSTRAINT reconcile_setting CHECK (((key <> 'reconcile'::text) OR ((jsonb_typeof((value -> 'enabled'::text)) = 'boolean'::text) AND ((value - 'enabled'::text) = '{}'::jsonb)) OR oxbow.reject('reconcile'::text, (value)::text, 'must be an object with enabled, true or false'::text))),
+    CONSTRAINT secrets_setting CHECK (((key <> 'secrets'::text) OR ((jsonb_typeof(value) = 'object'::text) AND COALESCE(((value ->> 'policy'::text) = ANY (ARRAY['mark'::text, 'store'::text])), false) AND ((value - 'policy'::text) = '{}'::jsonb)) OR oxbow.reject('secrets'::text, (value)::text, 'must be an object with policy, mark or store'::text))),
     CONSTRAINT sensory_setting CHECK (((key <> 'sensory'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$."days"?(((@ >= 1 && @ <= 30) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 30) && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."times"?(((@ >= 2 && @ <= 1000) && @.floor() == @) is unknown || !((@ >= 2 && @ <= 1000) && @.floor() == @))'::jsonpath))) OR oxbow.reject('sensory'::text, (value)::text, 'must be an object with days, 1 to 30, and times, 2 to 1000, both whole numbers'::text))),
     CONSTRAINT vector_index_setting CHECK (((key <> 'vector_index'::text) OR ((jsonb_typeof(value) = 'object'::text) AND COALESCE(((value ->> 'policy'::text) = ANY (ARRAY['auto'::text, 'always'::text, 'never'::text])), false) AND ((value - '{policy,from,most}'::text[]) = '{}'::jsonb) AND (NOT (value @? '$."from"?(((@ >= 100 && @ <= 1000000000) && @.floor() == @) is unknown || !((@ >= 100 && @ <= 1000000000) && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."most"?(((@ >= 1 && @ <= 16) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 16) && @.floor() == @))'::jsonpath))) OR oxbow.reject('vector_index'::text, (value)::text, 'must be an object with policy, auto, always or never, and for auto from, 100 to 1,000,000,000 memories, and most, 1 to 16 users, both whole numbers'::text)))
 );

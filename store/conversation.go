@@ -55,7 +55,7 @@ func SessionMessages(ctx context.Context, db DB, s Session, p reasoner.Person, f
 		), earlier as (
 		  select m.id from oxbow.messages m
 		   where m.user_id = $1 and m.session_id = $2 and m.seq < (select min(seq) from fresh)
-		     and m.extracted_at is not null and m.sensitivity < 3
+		     and m.extracted_at is not null and m.sensitivity < 2
 		   order by m.seq desc, m.id desc limit $4
 		)
 		select m.id, m.role, m.speaker, left(m.content, 6000) as content, m.created_at as time,
@@ -99,8 +99,8 @@ type NewMessage struct {
 	At        time.Time      // zero: now
 	Metadata  map[string]any // {"recalled": [ids]} lists the memories recalled for this message
 	// Sensitivity is between 0 (default) and 3. A memory extracted from the message has at least
-	// this level. The content of a message of sensitivity 3 is sealed with the client's keys, and
-	// nothing is extracted from it. Such a message cannot have a Speaker or Metadata, because those
+	// this level. Nothing is extracted from a message of sensitivity 2 or 3. The content of one of
+	// sensitivity 3 is sealed with the client's keys. Such a message cannot have a Speaker or Metadata, because those
 	// are not sealed.
 	Sensitivity int
 }

@@ -117,7 +117,7 @@ func EntitiesNamed(ctx context.Context, db DB, userID, name string, limit int) (
 			       m.expired_at
 			  from oxbow.entity_mentions n
 			  join oxbow.memories m on m.user_id = $1 and m.memory_type = n.memory_type and m.id = n.memory_id
-			 where n.user_id = $1 and n.entity_id = $2 and m.forgotten_at is null
+			 where n.user_id = $1 and n.entity_id = $2 and m.forgotten_at is null and m.sensitivity < 2
 			 order by 4 desc, m.seq desc, m.id limit $3`, userID, e.ID, limit)
 		if err != nil {
 			return nil, err

@@ -28,7 +28,7 @@ func RecalledInto(ctx context.Context, db DB, userID string, messages []uuid.UUI
 		         where g.user_id = $1 and g.id = any($2)) r
 		 cross join lateral ( -- each separately, instead of all of the user's
 		       select * from oxbow.memories m where m.user_id = $1 and m.id = r.id limit 1) m
-		 where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
+		 where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 2
 		 order by m.seq, m.id limit $3`, userID, messages, limit)
 }
 
@@ -246,7 +246,7 @@ func sameFacts(ctx context.Context, db DB, e Extraction) (
 		  left join lateral (
 		       select m.id from oxbow.memories_fact m
 		        where m.user_id = $1 and m.content_hash = c.hash
-		          and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
+		          and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 2
 		          and (m.invalid_at is null or m.invalid_at > now())
 		        order by m.created_at, m.id limit 1) m on true`, e.Session.UserID, contents)
 	for _, f := range found {

@@ -59,8 +59,8 @@ type NewMemory struct {
 	Importance *float64
 	// Metadata is any value that encodes to a JSON object: a map, a struct or a json.RawMessage.
 	Metadata any
-	// Sensitivity is between 0 (default) and 3. The client's Sealer seals the text of a memory of
-	// sensitivity 3. A sealed memory is never searched, reflected on or logged, and only Get returns
+	// Sensitivity is between 0 (default) and 3. A memory of sensitivity 2 or 3 is never recalled. The
+	// client's Sealer seals the text of a memory of sensitivity 3. A sealed memory is never searched, reflected on or logged, and only Get returns
 	// its text. It cannot have a Speaker or Metadata, because those are not sealed.
 	Sensitivity int
 }

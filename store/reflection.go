@@ -52,7 +52,7 @@ func InboxMemories(ctx context.Context, db DB, userID string, p reasoner.Person,
 		   order by i.valid_at, i.memory_id limit $2
 		)
 		select b.memory_type::text as type, b.memory_id as id, b.valid_at, b.importance, b.session_id,
-		       m.forgotten_at is null as present, left(m.content, 6000) as content, m.speaker,
+		       m.forgotten_at is null and m.sensitivity < 2 as present, left(m.content, 6000) as content, m.speaker,
 		       m.metadata ->> 'context' as context,
 		       case when jsonb_typeof(m.metadata #> '{emotion,arousal}') = 'number'
 		         then (m.metadata #>> '{emotion,arousal}')::double precision end as arousal
@@ -329,7 +329,7 @@ func ReviewEvidence(ctx context.Context, db DB, userID string, trait uuid.UUID, 
 		  from (select * from oxbow.trait_evidence e where e.user_id = $1 and e.trait_id = $2 and e.direction = $3
 		         order by e.observed_at desc, e.memory_id limit $4) e
 		  join oxbow.memories m on m.user_id = e.user_id and m.memory_type = e.memory_type and m.id = e.memory_id
-		 where m.forgotten_at is null
+		 where m.forgotten_at is null and m.sensitivity < 2
 		 order by e.observed_at desc, e.memory_id`, userID, trait, direction, limit)
 	for i := range evidence {
 		evidence[i].Time = evidence[i].Time.In(p.Zone)

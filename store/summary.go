@@ -42,7 +42,8 @@ func ReadSummary(ctx context.Context, db DB, userID, sessionID string) (Summary,
 		Metadata json.RawMessage
 	}
 	r, err := one[row](ctx, db, "read the summary", `
-		select s.user_id, s.id as session_id, s.summarized_seq as until, m.id, m.content, m.metadata,
+		select s.user_id, s.id as session_id, s.summarized_seq as until, m.id,
+		       case when m.sensitivity < 2 then m.content else '' end as content, m.metadata,
 		       oxbow.summary_due(s.user_id, s.id) as due
 		  from oxbow.sessions s
 		  left join lateral (select * from oxbow.memories_episodic m
@@ -67,7 +68,7 @@ func UnsummarizedMessages(ctx context.Context, db DB, s Summary, p reasoner.Pers
 		  from oxbow.messages m
 		 where m.user_id = $1 and m.session_id = $2 and m.seq > coalesce($3, -9223372036854775808)
 		   and m.extracted_at is not null
-		   and m.sensitivity < 3
+		   and m.sensitivity < 2
 		 order by m.seq, m.id limit $4`, s.UserID, s.SessionID, s.Until, limit)
 	messages, places := make([]reasoner.Message, len(rows)), make([]int64, len(rows))
 	for i, r := range rows {

@@ -210,10 +210,16 @@ func (r *reembed) walk(ctx context.Context) (found int64, err error) {
 
 // page makes the vectors of a page with several concurrent calls, and stores them together with the position.
 func (r *reembed) page(ctx context.Context, todo []store.Unreembedded, next store.Reembedding) error {
+	todo, err := jobs.HideSecrets(ctx, r.pool, todo, func(m store.Unreembedded) (store.MemoryRef, string) {
+		return store.MemoryRef{UserID: m.UserID, ID: m.ID}, m.Text
+	})
+	if err != nil {
+		return err
+	}
 	calls := r.calls(todo)
 	results := make([][][]float32, len(calls))
 	reasons := make([][]string, len(calls))
-	err := r.retry(ctx, func() error {
+	err = r.retry(ctx, func() error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(r.cfg.Concurrency)
 		for i, call := range calls {

@@ -28,8 +28,8 @@ func doctorCommand(a *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "Diagnose the server, the schema, the queue and the workers",
 		Long: `Examine the server, its extensions and settings, the schema, permissions, indexes, dead rows, transactions
-that hold back vacuum, workers, the queue and the backlog. For each problem, report its cause, its effect and
-a remedy.
+that hold back vacuum, workers, the queue and the backlog. Count the memories kept from recall because of a
+secret. For each problem, report its cause, its effect and a remedy.
 
 It reads the catalog, PostgreSQL's statistics and a bounded number of rows, and changes nothing. It requires
 the owner of the schema or a member of oxbow_worker, and lists what the login may not see. The command fails

@@ -62,9 +62,11 @@ func TestDoctorOfHealthyDatabase(t *testing.T) {
 		return d.number(`select count(*) from oxbow.river_job where kind = 'sweep' and state = 'completed'`) > 0
 	}, 2*time.Minute, 50*time.Millisecond)
 	d.fine("schema", "server", "rights", "indexes", "tables", "model", "workers", "periodic jobs", "queue", "backlog",
-		"traits")
+		"traits", "secrets")
+	d.exec(`insert into oxbow.memories (user_id, content, sensitivity) values ('ann', 'a diary', 2)`)
 	text := d.run("doctor").out
 	require.Regexp(t, `(?m)^ok +workers +1 worker is running, one is the leader$`, text)
+	require.Regexp(t, `(?m)^ok +secrets +1 memory has level 2`, text)
 	require.Regexp(t, `(?m)^ok +indexes +all \d\d+ indexes exist and are valid$`, text)
 	stop()
 	require.Zero(t, (<-ended).code)
@@ -144,6 +146,8 @@ func TestDoctorFinds(t *testing.T) {
 			insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, added_at)
 			select user_id, memory_type, id, 0.5, now(), now() - interval '5 days' from oxbow.memories`,
 			"backlog", "memories have waited to be reflected on for 5.0 days (1 in all)", doctor.LevelAdvice},
+		"secrets": {`insert into oxbow.settings (key, value) values ('secrets', '{"policy": "store"}')`,
+			"secrets", "secrets in texts are not looked for", doctor.LevelAdvice},
 		"inconsistent": {`insert into oxbow.settings (key, value)
 			values ('consistency', '{"at": "2026-01-01T00:00:00Z", "users": 1, "problems": 2, "after": ""}')`,
 			"traits", "the last check found 2 inconsistent traits", doctor.LevelError},
@@ -210,7 +214,7 @@ func TestDoctorAsWorker(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	worker := on{t, d.dsn + "&options=-c%20role%3Doxbow_worker"}
-	worker.fine("schema", "server", "rights", "indexes", "tables", "model", "queue", "backlog", "traits")
+	worker.fine("schema", "server", "rights", "indexes", "tables", "model", "queue", "backlog", "traits", "secrets")
 	app := on{t, d.dsn + "&options=-c%20role%3Doxbow_app"}
 	r := app.run("doctor")
 	require.Equal(t, exitFailed, r.code)

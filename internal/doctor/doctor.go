@@ -66,7 +66,7 @@ func Examine(ctx context.Context, db store.DB, want Expected) []Finding {
 		{"server", e.server}, {"settings", e.settings}, {"connections", e.connections},
 		{"transactions", e.transactions}, {"rights", e.rights}, {"indexes", e.indexes}, {"tables", e.tables},
 		{"model", e.model}, {"workers", e.workers}, {"periodic jobs", e.periodic}, {"queue", e.queue},
-		{"backlog", e.backlog}, {"traits", e.traits},
+		{"backlog", e.backlog}, {"traits", e.traits}, {"secrets", e.secrets},
 	} {
 		e.about = part.about
 		before := len(e.found)

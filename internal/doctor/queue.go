@@ -250,3 +250,29 @@ func (e *examination) traits(ctx context.Context, tx pgx.Tx) error {
 	}
 	return err
 }
+
+// countedSecrets is the highest number of memories that the examination counts.
+const countedSecrets = 10_000
+
+// secrets counts the memories that are kept from recall and models.
+func (e *examination) secrets(ctx context.Context, tx pgx.Tx) error {
+	is, err := store.CollectOne[struct {
+		Marked int64
+		Stored bool
+	}](ctx, tx, `
+		select (select count(*) from (select from oxbow.memories m where m.sensitivity = 2 limit $1) m) as marked,
+		       exists (select from oxbow.settings s
+		                where s.key = 'secrets' and s.value ->> 'policy' = 'store') as stored`, countedSecrets)
+	if err != nil {
+		return err
+	}
+	number := numberOf(is.Marked, "memory has", "memories have")
+	if is.Marked == countedSecrets {
+		number = "at least " + number
+	}
+	e.check(is.Stored, LevelAdvice, "secrets in texts are not looked for",
+		"Passwords, card numbers and keys are embedded, recalled and shown to models.",
+		`delete from oxbow.settings where key = 'secrets'`)
+	e.fine = number + " level 2, most because of a secret: recall, context and models do not see them"
+	return nil
+}

@@ -25,7 +25,7 @@ func (k *checker) vectors() int {
 		max(v.embedding::text)
 		  from oxbow.memories m left join oxbow.memory_vectors v on v.user_id = m.user_id
 		  and v.memory_type = m.memory_type and v.memory_id = m.id
-		 where m.sensitivity < 3 group by m.user_id, m.memory_type, m.id`, func(c []string) {
+		 where m.sensitivity < 2 group by m.user_id, m.memory_type, m.id`, func(c []string) {
 		user, id, text := c[0], c[1], store.EmbeddedText(c[2], c[3])
 		if c[5] != "1" && (c[5] != "0" || c[4] != "t") { // a memory that was forgotten early has none
 			k.violate("embedding", user, id, "memory_vectors", "one vector of: "+text, c[5])
@@ -92,7 +92,7 @@ func (k *checker) terms() int {
 		 cross join lateral oxbow.terms(coalesce(m.speaker || ': ', '') || m.content) n
 		  left join oxbow.memory_terms t
 		    on t.user_id = m.user_id and t.memory_type = m.memory_type and t.memory_id = m.id
-		 where m.sensitivity < 3
+		 where m.sensitivity < 2
 		 group by m.user_id, m.memory_type, m.id
 		having count(t.memory_id) <> 1 and not (count(t.memory_id) = 0 and max(m.forgotten_at) is not null)
 		or max(t.len) <> max(n.len)`)

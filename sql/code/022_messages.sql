@@ -52,7 +52,7 @@ end $$;
 create or replace trigger take_messages after insert on oxbow.messages
   referencing new table as inserted for each statement execute function oxbow.take_messages();
 
--- pass_over_secret marks a secret message as extracted, because nothing is ever extracted from secret text.
+-- pass_over_secret marks a message of level 2 or 3 as extracted, because nothing is ever extracted from its text.
 create or replace function oxbow.pass_over_secret() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -61,7 +61,7 @@ begin
 end $$;
 
 create or replace trigger pass_over_secret before insert or update of sensitivity, extracted_at on oxbow.messages
-  for each row when (new.sensitivity = 3 and new.extracted_at is null) execute function oxbow.pass_over_secret();
+  for each row when (new.sensitivity > 1 and new.extracted_at is null) execute function oxbow.pass_over_secret();
 
 -- end_session ends a conversation: its remaining messages are extracted at once and then reflected on. A
 -- session that has already ended is unchanged. It returns whether the session was open. The session must
@@ -164,7 +164,7 @@ begin
              order by distance limit 4 * _limit) n
      cross join lateral (select m.* from oxbow.memories m
                           where m.user_id = _user_id and m.memory_type = 'fact' and m.id = n.memory_id offset 0) m
-     where n.distance <= 1 - _least and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
+     where n.distance <= 1 - _least and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 2
        and (m.invalid_at is null or m.invalid_at > now()) and m.expires_at is null
      order by n.distance, m.id
      limit _limit) f(id, content, speaker, category, at, similarity)

@@ -23,7 +23,7 @@ declare
   _naming boolean;
   _about boolean;
 begin
-  -- sealed memories have no words
+  -- sensitive memories are not found by their words, and sealed ones have none
   select array_agg(i.user_id order by i.user_id, i.id), array_agg(i.id order by i.user_id, i.id),
          coalesce(bool_or(m.memory_type = 'fact'), false), coalesce(bool_or(m.names), false),
          coalesce(bool_or(m.about), false)
@@ -33,7 +33,7 @@ begin
    cross join lateral (
     select m.memory_type, m.sensitivity, m.metadata ? 'entities' as names, m.metadata ? 'about' as about
       from oxbow.memories m where m.user_id = i.user_id and m.id = i.id offset 0) m
-   where m.sensitivity < 3;
+   where m.sensitivity < 2;
   if _ids is null then
     return;
   end if;
@@ -141,7 +141,7 @@ begin
             from unnest(_user_ids, _ids) i(user_id, id)) n
    where (select count(*) from oxbow.memories_fact f
            where f.user_id = n.user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null
-             and f.expires_at is null and f.sensitivity < 3) > 1;
+             and f.expires_at is null and f.sensitivity < 2) > 1;
   if _users is null then
     return;
   end if;
@@ -163,7 +163,7 @@ begin
           from oxbow.memories_fact f
          where f.user_id = _user and f.content_hash = _hash
            and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null and f.expires_at is null
-           and f.sensitivity < 3
+           and f.sensitivity < 2
         window same as (partition by f.speaker, f.agent_id, f.metadata ->> 'context'
           order by not exists (select from oxbow.memory_links l
                                 where l.user_id = _user and l.from_type = 'fact' and l.from_id = f.id

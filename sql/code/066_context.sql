@@ -24,7 +24,7 @@ begin
       from oxbow.memories_trait m, lateral (
         select oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence, m.trait_subtype,
                  m.trait_reinforcement_count, m.trait_confidence_at, m.trait_window_end, _now, _rules) as stage) s
-     where m.user_id = _user_id and oxbow.recallable(m.forgotten_at, 'trait', s.stage)
+     where m.user_id = _user_id and m.sensitivity < 2 and oxbow.recallable(m.forgotten_at, 'trait', s.stage)
        and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, _now)
        and (_contexts is null or coalesce(m.trait_context, 'general') = 'general'
          or m.trait_context = any(_contexts) or m.trait_contexts ?| _contexts)
@@ -69,7 +69,7 @@ begin
            m.importance + exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)
              ::double precision / 2592000) as score
       from oxbow.memories m
-     where m.user_id = _user_id and m.memory_type = any(_types) and m.forgotten_at is null and m.sensitivity < 3
+     where m.user_id = _user_id and m.memory_type = any(_types) and m.forgotten_at is null and m.sensitivity < 2
        and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, null, null, _now,
              expires_at => m.expires_at)
        and (_agent is null or m.agent_id = _agent)

@@ -66,6 +66,6 @@ begin
     from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id from unnest(_user_ids, _ids) u(user_id, id)
            order by 1, 2) i
    cross join lateral (select * from oxbow.memories m where m.user_id = i.user_id and m.id = i.id offset 0) m
-   where m.forgotten_at is null and m.sensitivity < 3;
+   where m.forgotten_at is null and m.sensitivity < 2;
 end $$;
 call oxbow.grant_worker('embeddables');

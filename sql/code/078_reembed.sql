@@ -64,7 +64,7 @@ begin
   ), todo as (
     select p.user_id, p.memory_type, p.id
       from page p
-     where p.forgotten_at is null and p.sensitivity < 3
+     where p.forgotten_at is null and p.sensitivity < 2
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = p.user_id and v.memory_type = p.memory_type and v.memory_id = p.id)
        and not exists (select from oxbow.embedding_refusals r
@@ -117,7 +117,7 @@ begin
   with missing as (
     select m.user_id, array_agg(m.id) as ids
       from oxbow.memories m
-     where m.created_at >= _since and m.forgotten_at is null and m.sensitivity < 3
+     where m.created_at >= _since and m.forgotten_at is null and m.sensitivity < 2
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
        and not exists (select from oxbow.embedding_refusals r

@@ -210,7 +210,7 @@ begin
      and m.forgotten_at = old.forgotten_at;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
   values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
-  if old.sensitivity < 3 and not exists (select from oxbow.memory_vectors v
+  if old.sensitivity < 2 and not exists (select from oxbow.memory_vectors v
                   where v.user_id = old.user_id and v.memory_type = old.memory_type and v.memory_id = old.id) then
     insert into oxbow.river_job (kind, queue, max_attempts, args)
     values ('embed', 'embed', 25, jsonb_build_object('user_id', old.user_id, 'ids', old.id));

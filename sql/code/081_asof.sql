@@ -11,7 +11,7 @@ begin
   select m.id, m.content, m.category, coalesce(m.valid_at, m.created_at),
          oxbow.end_believed(m.expired_at, m.invalid_at, m.former_ends, facts_as_of.believed)
     from oxbow.memories_fact m
-   where m.user_id = facts_as_of.user_id and m.forgotten_at is null and m.sensitivity < 3
+   where m.user_id = facts_as_of.user_id and m.forgotten_at is null and m.sensitivity < 2
      and oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, facts_as_of.valid, facts_as_of.believed,
            now(), m.former_ends, m.expires_at)
    order by coalesce(m.valid_at, m.created_at), m.id;

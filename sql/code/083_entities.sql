@@ -309,7 +309,7 @@ begin
    cross join lateral (
     select e.ends, oxbow.holds(m.created_at, m.expired_at, m.valid_at, e.ends, null, null, now()) as holds
       from (select least(m.invalid_at, m.expires_at) as ends) e) h
-   where e.user_id = entities_of.user_id and e.kind <> 'self' and m.forgotten_at is null
+   where e.user_id = entities_of.user_id and e.kind <> 'self' and m.forgotten_at is null and m.sensitivity < 2
    group by e.id, e.name, e.kind
    order by 4 desc, 10 desc, e.name, e.kind;
 end $$;
@@ -334,7 +334,7 @@ begin
     join oxbow.entities b on b.user_id = entity_edges_of.user_id and b.id = g.to_id
     join oxbow.memories m on m.user_id = entity_edges_of.user_id and m.memory_type = g.memory_type
      and m.id = g.memory_id
-   where g.user_id = entity_edges_of.user_id and m.forgotten_at is null
+   where g.user_id = entity_edges_of.user_id and m.forgotten_at is null and m.sensitivity < 2
      and (entity_edges_of.entity is null or entity_edges_of.entity in (g.from_id, g.to_id))
    order by g.valid_at desc, g.created_at desc, g.relation, a.name, b.name, g.memory_id;
 end $$;

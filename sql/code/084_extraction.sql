@@ -122,7 +122,7 @@ begin
   loop
     select * into old from oxbow.memories m
      where m.user_id = _user_id and m.id = r.of and m.memory_type in ('fact', 'episodic') and m.forgotten_at is null
-       and m.sensitivity < 3 and (m.expired_at is null or m.id = any(_new))
+       and m.sensitivity < 2 and (m.expired_at is null or m.id = any(_new))
        for no key update;
     if not found then
       raise exception using errcode = 'OX105',

@@ -23,7 +23,7 @@ begin
     from (select from oxbow.messages m
            where m.user_id = _user_id and m.session_id = _session_id
              and m.seq > coalesce(_session.summarized_seq, -9223372036854775808)
-             and m.extracted_at is not null and m.sensitivity < 3
+             and m.extracted_at is not null and m.sensitivity < 2
            order by m.seq limit _enough + 1) m;
   return _new > _enough or _new > 0 and _session.ended_at is not null
     and oxbow.summary_stands(_user_id, _session.summary_id);
@@ -92,7 +92,7 @@ begin
     -- counted from the last message, however late the summary
     case when (old.id is null or old.expires_at is not null) and _days > 0
       then greatest(_at, old.valid_at) + make_interval(days => _days) end,
-    greatest(old.sensitivity, (select max(g.sensitivity) from oxbow.messages g
+    greatest(case when old.sensitivity < 2 then old.sensitivity end, (select max(g.sensitivity) from oxbow.messages g
                                 where g.user_id = _user_id and g.id = any(_messages)), 0));
   insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
   values (_user_id, 'episodic', _id, _session_id);

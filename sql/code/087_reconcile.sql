@@ -22,7 +22,7 @@ begin
           cross join lateral (select m.* from oxbow.memories_fact m
                                where m.user_id = _user_id and m.id = s.memory_id offset 0) m
           where s.user_id = _user_id and s.about = a.about
-            and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
+            and m.expired_at is null and m.forgotten_at is null and m.sensitivity < 2
             and (m.invalid_at is null or m.invalid_at > now()) and m.expires_at is null
           order by m.created_at desc, m.id
           limit _limit) m) f
@@ -59,7 +59,7 @@ begin
     from unnest(_ids) i(id)
    cross join lateral (select m.* from oxbow.memories_fact m
                         where m.user_id = _user_id and m.id = i.id offset 0) m
-   where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 3
+   where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 2
      and (m.invalid_at is null or m.invalid_at > now()) and m.expires_at is null
    order by coalesce(m.valid_at, m.created_at), m.seq, m.id;
 end $$;

@@ -17,17 +17,16 @@ return exists (select from oxbow.memories s
                   and s.content_hash = _hash);
 
 -- recall_passes reports whether a memory passes the filter. With history, the versions of all times pass,
--- except forgotten memories and mere repetitions. The planner inlines this function, so the call costs
+-- except forgotten and sensitive memories and mere repetitions. The planner inlines this function, so the call costs
 -- nothing.
 create or replace function oxbow.recall_passes(_memory oxbow.memories, _filter oxbow.recall_filter) returns boolean
 language sql stable parallel safe
-return case when (_filter).history
+return _memory.sensitivity < 2 and case when (_filter).history
   then _memory.forgotten_at is null
    and (_memory.expired_at is null or _memory.superseded_by is null or _memory.invalid_at is null
      or _memory.invalid_at > coalesce(_memory.valid_at, _memory.created_at)
      or not oxbow.repeats(_memory.user_id, _memory.memory_type, _memory.superseded_by, _memory.content_hash))
-  else _memory.sensitivity < 3
-   and oxbow.recallable(_memory.forgotten_at, _memory.memory_type, oxbow.recall_stage(_memory, _filter))
+  else oxbow.recallable(_memory.forgotten_at, _memory.memory_type, oxbow.recall_stage(_memory, _filter))
    and oxbow.holds(_memory.created_at, _memory.expired_at, _memory.valid_at, _memory.invalid_at,
          (_filter).valid, (_filter).believed, (_filter).now, _memory.former_ends, _memory.expires_at)
    and ((_filter).agent is null or _memory.agent_id = (_filter).agent)
@@ -46,7 +45,7 @@ begin
                   where m.user_id = _user_id
                     and case when m.expired_at is null and m.forgotten_at is null
                              then least(m.invalid_at, m.expires_at) else '-infinity' end <= _filter.now)
-    or exists (select from oxbow.memories m where m.user_id = _user_id and m.sensitivity = 3)
+    or exists (select from oxbow.memories m where m.user_id = _user_id and m.sensitivity >= 2)
     or exists (
          select from oxbow.memories_trait m
           where m.user_id = _user_id and m.expired_at is null

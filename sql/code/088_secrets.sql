@@ -1,0 +1,91 @@
+-- Secrets: the worker searches texts for them before it indexes them or shows them to a model (internal/secrets), and
+-- raises the memories and messages in which it finds one to level 2. Such texts are read by id only.
+
+-- secrets_are_stored reports whether the setting secrets says that secrets are memories like others.
+create or replace function oxbow.secrets_are_stored() returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select exists (select from oxbow.settings s where s.key = 'secrets' and s.value ->> 'policy' = 'store');
+$$;
+call oxbow.grant_worker('secrets_are_stored');
+
+-- mark_secrets raises memories to level 2, with the kinds of secrets in their history, and returns those that have that
+-- level now. It marks a memory once: whoever lowers its level afterwards has decided. Rows are locked in the order of
+-- users and ids.
+create or replace function oxbow.mark_secrets(_user_ids text[], _ids uuid[], _kinds text[])
+returns table (user_id text, id uuid)
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
+#variable_conflict error
+declare
+  _found record;
+  _memory record;
+begin
+  if oxbow.secrets_are_stored() then
+    return;
+  end if;
+  for _found in
+    select u.user_id, u.id, u.kinds from unnest(_user_ids, _ids, _kinds) u(user_id, id, kinds) order by 1, 2
+  loop
+    select m.memory_type, m.sensitivity into _memory from oxbow.memories m
+     where m.user_id = _found.user_id and m.id = _found.id for no key update;
+    continue when not found;
+    if _memory.sensitivity < 2 and not exists (
+      select from oxbow.memory_history h
+       where h.user_id = _found.user_id and h.memory_type = _memory.memory_type and h.memory_id = _found.id
+         and h.event = 'MARK') then
+      update oxbow.memories m set sensitivity = 2, updated_at = now()
+       where m.user_id = _found.user_id and m.memory_type = _memory.memory_type and m.id = _found.id;
+      insert into oxbow.memory_history (user_id, memory_type, memory_id, event, reason)
+      values (_found.user_id, _memory.memory_type, _found.id, 'MARK', 'contains a secret: ' || _found.kinds);
+    elsif _memory.sensitivity < 2 then
+      continue;
+    end if;
+    user_id := _found.user_id;
+    id := _found.id;
+    return next;
+  end loop;
+end $$;
+call oxbow.grant_worker('mark_secrets');
+
+-- mark_secret_messages raises messages to level 2, from which nothing is extracted, and returns how many.
+create or replace function oxbow.mark_secret_messages(_user_id text, _ids uuid[]) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
+declare
+  _marked bigint;
+begin
+  if oxbow.secrets_are_stored() then
+    return 0;
+  end if;
+  perform from oxbow.messages m where m.user_id = _user_id and m.id = any(_ids) order by m.id for no key update;
+  update oxbow.messages m set sensitivity = 2
+   where m.user_id = _user_id and m.id = any(_ids) and m.sensitivity < 2;
+  get diagnostics _marked = row_count;
+  return _marked;
+end $$;
+call oxbow.grant_worker('mark_secret_messages');
+
+-- follow_sensitivity removes a memory that was raised to level 2 from the indexes and the inbox, and has one that was
+-- lowered below it embedded.
+create or replace function oxbow.follow_sensitivity() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
+begin
+  if new.sensitivity < 2 then
+    if new.forgotten_at is null then
+      insert into oxbow.river_job (kind, queue, max_attempts, args)
+      values ('embed', 'embed', 25, jsonb_build_object('user_id', new.user_id, 'ids', new.id));
+      perform oxbow.ring_doorbell();
+    end if;
+    return null;
+  end if;
+  delete from oxbow.memory_vectors v
+   where v.user_id = new.user_id and v.memory_type = new.memory_type and v.memory_id = new.id;
+  delete from oxbow.memory_terms t
+   where t.user_id = new.user_id and t.memory_type = new.memory_type and t.memory_id = new.id;
+  delete from oxbow.reflection_inbox i
+   where i.user_id = new.user_id and i.memory_type = new.memory_type and i.memory_id = new.id;
+  return null;
+end $$;
+create or replace trigger follow_sensitivity after update of sensitivity on oxbow.memories
+  for each row when ((old.sensitivity < 2) <> (new.sensitivity < 2)) execute function oxbow.follow_sensitivity();
