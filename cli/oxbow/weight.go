@@ -118,11 +118,11 @@ func (u *user) printWeight(w weighed) {
 	u.printf("%s\n\n", u.paragraph(m.Content))
 	t := u.table("factor", "#value", "~because")
 	t.add("time", number(now.Time), "last active on "+u.minute(now.ActivatedAt))
-	t.add("reinforcement", number(now.Reinforcement), "mentioned "+times(m.MentionCount))
+	t.add("reinforcement", number(now.Reinforcement), "stored or mentioned "+times(m.MentionCount))
 	t.add("conflict", number(now.Conflict), conflictOf(now))
 	t.add("importance", number(now.Importance), cmp.Or(m.Category, "no category"))
 	t.add("momentum", number(now.Momentum), "mentions of the last days")
-	t.add("strength", number(now.Strength), fmt.Sprintf("strength %.2f when it was last used", m.Strength))
+	t.add("strength", number(now.Strength), fmt.Sprintf("strength %.2f when last used or stored", m.Strength))
 	t.add("weight", number(now.Unclamped), "the product")
 	t.print()
 	if len(w.Log) > 0 {
