@@ -245,11 +245,15 @@ var errErased = errors.New("jobs were erased while they ran")
 func (w *embedWorker) write(ctx context.Context, b *batch[EmbedArgs], memories []store.Embeddable, made vectors) error {
 	for len(b.jobs) > 0 {
 		var completed map[int64]bool
+		var events store.WeightEvents
 		err := w.together.inTx(ctx, b, func(tx pgx.Tx) (err error) {
 			if err := w.save(ctx, tx, made); err != nil {
 				return err
 			}
 			if err := w.index(ctx, tx, b, memories); err != nil {
+				return err
+			}
+			if events, err = store.CountWeightEvents(ctx, tx); err != nil {
 				return err
 			}
 			failpoint.Reach(failpoint.EmbedWritten)
@@ -262,6 +266,7 @@ func (w *embedWorker) write(ctx context.Context, b *batch[EmbedArgs], memories [
 			failpoint.Reach(failpoint.EmbedCommitted)
 			b.end(b.jobs, nil)
 			w.Observer.Embedded(len(made.memories), len(made.refused))
+			w.Observer.Weighed(events)
 			return nil
 		}
 		if !errors.Is(err, errErased) {

@@ -87,12 +87,18 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[ExtractArgs]
 	}
 	failpoint.Reach(failpoint.ExtractDecided)
 	var did store.ExtractionCounts
+	var events store.WeightEvents
 	err = pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) (err error) {
-		did, err = w.finish(ctx, tx, job, e)
+		if did, err = w.finish(ctx, tx, job, e); err == nil {
+			events, err = store.CountWeightEvents(ctx, tx)
+		}
 		failpoint.Reach(failpoint.ExtractDone)
 		return err
 	})
 	failpoint.Reach(failpoint.ExtractCommitted)
+	if err == nil {
+		w.Observer.Weighed(events)
+	}
 	if err == nil && len(e.Messages) > 0 {
 		w.Observer.Extracted(len(e.Messages), did.Added+did.Updated)
 	}

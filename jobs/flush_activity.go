@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
@@ -37,11 +38,19 @@ func (w *flushActivityWorker) Work(ctx context.Context, _ *river.Job[FlushActivi
 	for {
 		// An extraction locks several memories too, in a different order.
 		var taken int
+		var events store.WeightEvents
 		err := retried(deadlockTries, store.IsDeadlock, func() (err error) {
-			taken, err = store.FoldActivity(ctx, w.DB, activityBatch)
-			return err
+			return pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) (err error) {
+				if taken, err = store.FoldActivity(ctx, tx, activityBatch); err == nil && taken > 0 {
+					events, err = store.CountWeightEvents(ctx, tx)
+				}
+				return err
+			})
 		})
 		failpoint.Reach(failpoint.FlushBatch)
+		if err == nil {
+			w.Observer.Weighed(events)
+		}
 		if err != nil || taken < activityBatch {
 			return err
 		}

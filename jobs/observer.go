@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/riverqueue/river/rivertype"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // Observer receives the results of jobs, for example to count them. Its methods are called after
@@ -21,6 +23,8 @@ type Observer interface {
 	// It returns the metadata for the jobs that it enqueues, and a function to call with the error
 	// that it ends with.
 	Joined(ctx context.Context, job *rivertype.JobRow) (metadata []byte, end func(error))
+	// Weighed reports the events that changed the weights of memories.
+	Weighed(store.WeightEvents)
 	// Overspent reports a job that waits because its user's daily token limit is reached.
 	Overspent()
 }

@@ -70,6 +70,7 @@ func (w *reconcileWorker) reconcile(ctx context.Context, job *river.Job[Reconcil
 		return err
 	}
 	failpoint.Reach(failpoint.ReconcileDecided)
+	var events store.WeightEvents
 	err = completing(ctx, w.DB, job, func(tx pgx.Tx) error {
 		others, err := store.LockReconciliation(ctx, tx, userID, facts[0].Number)
 		switch {
@@ -86,10 +87,14 @@ func (w *reconcileWorker) reconcile(ctx context.Context, job *river.Job[Reconcil
 		if err == nil {
 			failpoint.Reach(failpoint.ReconcileWritten)
 			w.Logger.DebugContext(ctx, "reconciled", "facts", len(facts), "did", did)
+			events, err = store.CountWeightEvents(ctx, tx)
 		}
 		return err
 	})
 	failpoint.Reach(failpoint.ReconcileCommitted)
+	if err == nil {
+		w.Observer.Weighed(events)
+	}
 	return err
 }
 

@@ -78,3 +78,15 @@ func WeightCrossings(ctx context.Context, db DB, userID string, id uuid.UUID, le
 		select c."when" as at, c.day as days, c.below from oxbow.weight_crossings($1, $2, $3, $4, $5) c order by c.day`,
 		userID, id, level, at, days)
 }
+
+// WeightEvents counts the events that changed weights in a transaction.
+type WeightEvents struct{ Mentioned, Used, Negated int }
+
+// CountWeightEvents counts the rows that the transaction has added to the log of weights.
+func CountWeightEvents(ctx context.Context, tx DB) (WeightEvents, error) {
+	return one[WeightEvents](ctx, tx, "count changes of weights", `
+		select coalesce(sum(l.times) filter (where l.cause = 'mentioned'), 0)::bigint as mentioned,
+		       coalesce(sum(l.times) filter (where l.cause = 'used'), 0)::bigint as used,
+		       coalesce(sum(l.times) filter (where l.cause = 'negated'), 0)::bigint as negated
+		  from oxbow.weight_log l where l.at >= now() and l.xmin = pg_current_xact_id()::xid`)
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // The values of the label outcome: how a job ended.
@@ -46,6 +47,7 @@ type metrics struct {
 	overspent    prometheus.Counter
 	cycles       *prometheus.CounterVec
 	traits       *prometheus.CounterVec
+	weights      *prometheus.CounterVec
 }
 
 // Bucket bounds of the histograms, in seconds.
@@ -89,6 +91,7 @@ func newMetrics() *metrics {
 		"Times that a job was postponed because its user had spent the day's tokens.")
 	m.cycles = counters("oxbow_reflection_cycles_total", "Reflection cycles.", "kind")
 	m.traits = counters("oxbow_traits_total", "Traits that reflection changed.", "change")
+	m.weights = counters("oxbow_weight_events_total", "Events that changed the weight of a memory.", "event")
 	register.NewGauge(prometheus.GaugeOpts{Name: "oxbow_build_info",
 		Help: "1, with the version of the program.", ConstLabels: buildLabels()}).Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -104,6 +107,7 @@ func (m *metrics) expect() {
 			m.jobs.WithLabelValues(kind, outcome)
 		}
 	}
+	m.Weighed(store.WeightEvents{})
 	for _, kind := range []string{"reflection", "review"} {
 		m.cycles.WithLabelValues(kind)
 	}
@@ -142,6 +146,13 @@ func (m *metrics) Extracted(messages, memories int) {
 
 // ExtractionFailed implements jobs.Observer.
 func (m *metrics) ExtractionFailed(messages int) { m.unextracted.Add(float64(messages)) }
+
+// Weighed implements jobs.Observer.
+func (m *metrics) Weighed(events store.WeightEvents) {
+	for event, n := range map[string]int{"mentioned": events.Mentioned, "used": events.Used, "negated": events.Negated} {
+		m.weights.WithLabelValues(event).Add(float64(n))
+	}
+}
 
 // Overspent implements jobs.Observer.
 func (m *metrics) Overspent() { m.overspent.Inc() }
