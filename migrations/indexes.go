@@ -14,7 +14,7 @@ type Index struct {
 }
 
 var (
-	indexLine      = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX (\S+) ON (?:ONLY )?oxbow\.(\S+) (USING .*);$`)
+	indexLine      = regexp.MustCompile(`(?ms)^CREATE (?:UNIQUE )?INDEX (\S+) ON (?:ONLY )?oxbow\.(\S+) (USING .*?);$`)
 	constraintLine = regexp.MustCompile(
 		`(?m)^ALTER TABLE ONLY oxbow\.(\S+)\n    ADD CONSTRAINT (\S+) ((?:PRIMARY KEY|UNIQUE) .*);$`)
 )
