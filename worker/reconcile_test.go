@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -106,4 +108,31 @@ func TestReconcileSeesOthers(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, others)
 	require.NoError(t, tx.Rollback(t.Context()))
+}
+
+// A fact that was forgotten after it was read replaces nothing.
+func TestReconcileAfterForgetting(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.memories (user_id, content, created_at) values
+		('ann', 'I live in Lisbon', now() - interval '9 days')`)
+	b.work()
+	b.exec(`insert into oxbow.settings (key, value) values ('reconcile', '{"enabled": false}')`)
+	b.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'I live in Porto')`)
+	b.work()
+	old := get[uuid.UUID](b, `select id from oxbow.memories where content = 'I live in Lisbon'`)
+	fact := store.Extracted{ID: get[uuid.UUID](b, `select id from oxbow.memories where content = 'I live in Porto'`)}
+	fact.Type, fact.Content, fact.Time = "fact", "I live in Porto", time.Now()
+	fact.Operation, fact.Target = reasoner.Update, old
+	write := func() error {
+		return pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+			_, err := store.WriteReconciliation(t.Context(), tx, "ann", "rules", []store.Extracted{fact})
+			return err
+		})
+	}
+	b.exec(`select oxbow.forget('ann', $1)`, fact.ID)
+	require.ErrorIs(t, write(), store.ErrStale)
+	require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and expired_at is null`, old))
+	b.exec(`select oxbow.restore('ann', $1)`, fact.ID)
+	require.NoError(t, write())
+	require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and superseded_by = $2`, old, fact.ID))
 }

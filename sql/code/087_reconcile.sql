@@ -77,18 +77,22 @@ declare
   _now constant timestamptz := clock_timestamp();
   _fact oxbow.memories;
   _after double precision;
+  _current bigint;
 begin
-  updated := 0; deleted := 0; mentioned := 0;
-  -- the facts first, as erasing a user does, which then waits; of an erased one nothing is written
+  -- The facts first, as erasing a user does, which then waits. What was decided no longer holds if one has ended since:
+  -- a fact that was forgotten must not replace another.
   perform from json_to_recordset(_facts) f (id uuid)
-    join oxbow.memories_fact m on m.user_id = _user_id and m.id = f.id order by m.id for no key update of m;
-  if not found then
-    return;
+    join oxbow.memories_fact m on m.user_id = _user_id and m.id = f.id
+   where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 2
+     and (m.invalid_at is null or m.invalid_at > now())
+   order by m.id for no key update of m;
+  get diagnostics _current = row_count;
+  if _current < json_array_length(_facts) then
+    raise exception using errcode = 'OX105', message = format('a fact of user %L is no longer current', _user_id);
   end if;
   insert into oxbow.fact_subjects (user_id, about, memory_id)
   select distinct _user_id, left(a.about, 200), f.id
     from json_to_recordset(_facts) f (id uuid, about text[]), unnest(f.about) a(about)
-   where exists (select from oxbow.memories_fact m where m.user_id = _user_id and m.id = f.id)
    order by 2, 3
   on conflict do nothing;
   for _fact in
