@@ -268,3 +268,13 @@ func TestWeightRefusesBadValues(t *testing.T) {
 		require.True(t, strings.HasPrefix(err.Message, column+" must be "), err.Message)
 	}
 }
+
+// A weight of 0, which policies may make, is the least share and no error.
+func TestWeightOfNothing(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	diary(t, tx, row{"content": "boat", "negated_at": ago(-365 * 100 * day), "strength": 0.0})
+	exec(t, tx, `select oxbow.set_policy('weight_strength', 1)`)
+	list := recall(t, tx, row{"user_id": ann(t), "query": "boat"})
+	require.InDelta(t, -0.3, list[0].Explain.Weight.Share, 1e-9)
+}

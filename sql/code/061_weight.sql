@@ -111,7 +111,7 @@ returns table (weight double precision, share double precision, "time" double pr
   reinforcement double precision, conflict double precision, importance double precision,
   momentum double precision, strength double precision)
 language sql stable parallel safe as $$
-  select p.weight, (_rules).recall_weight * tanh((_rules).recall_weight_slope * ln(p.weight)),
+  select p.weight, (_rules).recall_weight * tanh((_rules).recall_weight_slope * ln(greatest(p.weight, 1e-300))),
          p."time", p.reinforcement, p.conflict, p.importance, p.momentum, p.strength
     from (
       select f."time" * f.reinforcement * f.conflict * f.importance * f.momentum * f.strength as weight, f.*
@@ -196,7 +196,6 @@ end $$;
 
 -- mention_memory notes that a memory was mentioned again at some moments, which activates it. It becomes at least as
 -- sensitive as the mentions.
-drop function if exists oxbow.mention_memory(text, text, uuid, timestamptz[], bigint, smallint);
 create or replace function oxbow.mention_memory(_user_id text, _type text, _id uuid, _at timestamptz[], _count bigint,
   _sensitivity smallint, _actor text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -184,7 +184,8 @@ begin
   perform oxbow.check_access(restore.user_id);
   _ids := oxbow.lock_repeats(restore.user_id, restore.id);
   old := oxbow.lock_memory(restore.user_id, restore.id);
-  if old.forgotten_at is null and old.memory_type = 'fact' and old.expired_at is not null then
+  if old.forgotten_at is null and old.memory_type = 'fact' and old.expired_at is not null
+    and (old.expires_at is null or old.expires_at > now()) then -- promote is for one that expired
     update oxbow.memories_fact m
        set expired_at = null, invalid_at = null, superseded_by = null, negated_at = null, updated_at = now()
      where m.user_id = old.user_id and m.id = old.id;
