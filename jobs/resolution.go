@@ -174,7 +174,7 @@ func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([
 	if err != nil {
 		return nil, err
 	}
-	if same, err = hideHeld(ctx, db, e.Session.UserID, same); err != nil { // some may not have been embedded yet
+	if same, err = x.hideHeld(ctx, db, e.Session.UserID, same); err != nil { // some may not have been embedded yet
 		return nil, err
 	}
 	for k, i := range of {

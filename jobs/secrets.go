@@ -41,8 +41,12 @@ func kindsOf(found []secrets.Finding) string {
 	return strings.Join(names, ", ")
 }
 
-// hideHeld is HideSecrets for memories that a reasoner is to see.
-func hideHeld(ctx context.Context, db store.DB, userID string, held []reasoner.Held) ([]reasoner.Held, error) {
+// hideHeld is HideSecrets for memories that a model is to see. The rules may see them.
+func (x *Extraction) hideHeld(ctx context.Context, db store.DB, userID string,
+	held []reasoner.Held) ([]reasoner.Held, error) {
+	if x.Offline {
+		return held, nil
+	}
 	return HideSecrets(ctx, db, held, func(h reasoner.Held) (store.MemoryRef, string) {
 		return store.MemoryRef{UserID: userID, ID: h.ID}, h.Content
 	})
