@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -483,34 +482,4 @@ func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs],
 	checks = append(checks, reconciliations(refs, fresh, jobs)...)
 	_, err = enqueueMany(ctx, tx, checks)
 	return err
-}
-
-// postpone decides when a job is retried that could not call a provider. Failures that are not caused by the job do
-// not count as an attempt.
-func (c Config) postpone(ctx context.Context, err error) error {
-	var down *UnavailableError
-	var mismatch *store.ModelMismatchError
-	var spent overspentError
-	switch {
-	case errors.Is(err, errOutOfTime):
-		return river.JobSnooze(0)
-	case errors.As(err, &spent):
-		c.Observer.Overspent()
-		c.Logger.WarnContext(ctx, "a job was postponed", "reason", spent)
-		return river.JobSnooze(spread(time.Hour))
-	case errors.As(err, &down):
-		if !errors.As(err, new(pausedError)) { // a job that did not call has nothing to report
-			c.Logger.WarnContext(ctx, "a provider is not available", "error", down.Err, "pause", down.RetryAfter.String())
-		}
-		return river.JobSnooze(spread(down.RetryAfter))
-	case errors.As(err, &mismatch):
-		c.Logger.ErrorContext(ctx, "embedding is paused", "error", mismatch)
-		return river.JobSnooze(spread(otherModelPause))
-	}
-	return err
-}
-
-// spread adds up to 10 % to a pause, so that jobs that waited together do not all return at once.
-func spread(d time.Duration) time.Duration {
-	return d + rand.N(d/10+time.Millisecond)
 }
