@@ -131,6 +131,6 @@ func (c *Client) report(r report, ids []uuid.UUID) {
 
 func (c *Client) sendUses(ctx context.Context, r report, ids []uuid.UUID) error {
 	return c.inTx(ctx, beginAs(r.userID, ""), func(db pgx.Tx) error {
-		return store.Touch(ctx, db, r.userID, ids, r.used)
+		return store.Touch(ctx, db, r.userID, ids, r.used, time.Time{})
 	})
 }

@@ -36,12 +36,6 @@ func InsertAt(ctx context.Context, db DB, userID string, at time.Time, m PastMem
 		returning id`, userID, m.Type, m.Content, m.Category, m.Importance, m.Tier, m.Sensitivity, at)
 }
 
-// TouchAt reports that a reply used memories at a moment or, if used is false, that a recall returned them.
-func TouchAt(ctx context.Context, db DB, userID string, ids []uuid.UUID, used bool, at time.Time) error {
-	_, err := run(ctx, db, "touch memories", `select oxbow.touch($1, $2, $3, $4)`, userID, ids, used, at)
-	return err
-}
-
 // SaidIn returns the memory with a word in it that was extracted from a conversation.
 func SaidIn(ctx context.Context, db DB, userID, sessionID, word string) (uuid.UUID, error) {
 	return one[uuid.UUID](ctx, db, "look for the memory of a conversation", `

@@ -105,9 +105,11 @@ func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingMode
 		p.BelievedAsOf, p.AtNow)
 }
 
-// Touch records that a reply used the memories or, if used is false, that a recall returned them.
-func Touch(ctx context.Context, db DB, userID string, ids []uuid.UUID, used bool) error {
+// Touch records that a reply used the memories or, if used is false, that a recall returned them, at a moment (zero:
+// now).
+func Touch(ctx context.Context, db DB, userID string, ids []uuid.UUID, used bool, at time.Time) error {
 	_, err := run(ctx, db, fmt.Sprintf("touch %d memories", len(ids)),
-		`select oxbow.touch(user_id => $1, ids => $2, used => $3)`, userID, ids, used)
+		`select oxbow.touch(user_id => $1, ids => $2, used => $3, at => coalesce($4::timestamptz, now()))`, userID, ids,
+		used, null(at))
 	return err
 }

@@ -49,8 +49,8 @@ hit@k, the share of questions with at least one. Finally, even after an interrup
 users.
 
 A file may hold lives instead, such as examples/weights.jsonl (docs/weight.md): what happens to a user's memories,
-and which of them must then outweigh, outrank or replace others. The command plays them with the jobs of a worker, and
-prints the checks that do not hold.`,
+and which of them must then outweigh, outrank or replace others. The command plays them as a worker, which also runs
+other waiting jobs of the database, and prints the checks that do not hold.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.limit < 0 {

@@ -132,7 +132,7 @@ func (r *lives) step(ctx context.Context, l *playedLife, s eval.Step, session st
 	case s.Correct != "":
 		l.named[s.As], err = r.client.Supersede(ctx, l.user, l.named[s.Of], oxbow.Replacement{Content: s.Correct})
 	case s.Use != nil || s.Return != nil:
-		err = store.TouchAt(ctx, r.pool, l.user, ids(append(s.Use, s.Return...)), s.Use != nil, at)
+		err = store.Touch(ctx, r.pool, l.user, ids(append(s.Use, s.Return...)), s.Use != nil, at)
 	default:
 		for _, id := range ids(s.Forget) {
 			if err := r.client.Forget(ctx, l.user, id, ""); err != nil {
@@ -173,6 +173,9 @@ func (r *lives) check(ctx context.Context, l *playedLife) (found []string, err e
 			var list []string
 			for _, m := range got.Memories {
 				list = append(list, names[m.ID])
+			}
+			if c.Mode != "" {
+				wrong("recall has no mode %q", c.Mode)
 			}
 			if !recalledAs(c, list) {
 				wrong("%q found %s", c.Query, strings.Join(list, " "))

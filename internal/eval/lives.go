@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ type Step struct {
 // Check is a condition. Memories have the names that the steps gave them.
 type Check struct {
 	Query   string   `json:"query"`
-	Mode    string   `json:"mode"`
+	Mode    string   `json:"mode"`    // of recall, which has none yet: such a check does not hold
 	AsOf    *Ago     `json:"as_of"`   // what was true that long ago
 	Order   []string `json:"order"`   // these are among the first ten results, in this order
 	First   string   `json:"first"`   // this is the first result
@@ -67,7 +68,6 @@ type Check struct {
 	Current  []string          `json:"current"` // these hold now
 	Ended    []string          `json:"ended"`   // these do not
 	Mentions map[string]int    `json:"mentions"`
-	Level    map[string]string `json:"level"`
 	Tier     map[string]string `json:"tier"`
 }
 
@@ -147,7 +147,7 @@ func (l *Life) validate() error {
 			return fmt.Errorf("%s must have one of insert, say, use, return, correct, forget, restore, and has %d",
 				where, did)
 		}
-		used := append(append(append(append([]string{}, s.Use...), s.Return...), s.Forget...), s.Restore...)
+		used := slices.Concat(s.Use, s.Return, s.Forget, s.Restore)
 		if s.Correct != "" {
 			used = append(used, s.Of)
 		}
@@ -164,9 +164,6 @@ func (l *Life) validate() error {
 			lists = append(lists, []string{c.First})
 		}
 		for name := range c.Mentions {
-			lists = append(lists, []string{name})
-		}
-		for name := range c.Level {
 			lists = append(lists, []string{name})
 		}
 		for name := range c.Tier {
