@@ -131,7 +131,7 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	if err != nil {
 		return e, err
 	}
-	if recalled, err = x.hideHeld(ctx, x.DB, e.Session.UserID, recalled); err != nil {
+	if recalled, err = hideHeld(ctx, x.DB, e.Session.UserID, recalled); err != nil {
 		return e, err
 	}
 	e.now = x.Now().In(person.Zone)

@@ -174,8 +174,10 @@ func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([
 	if err != nil {
 		return nil, err
 	}
-	if same, err = x.hideHeld(ctx, db, e.Session.UserID, same); err != nil { // some may not have been embedded yet
-		return nil, err
+	if !x.Offline { // some may not have been embedded yet; the rules, which may see them, run in the transaction
+		if same, err = hideHeld(ctx, db, e.Session.UserID, same); err != nil {
+			return nil, err
+		}
 	}
 	for k, i := range of {
 		all[i] = slices.Concat(found[k], e.before(i, of[:k]))

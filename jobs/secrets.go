@@ -41,12 +41,8 @@ func kindsOf(found []secrets.Finding) string {
 	return strings.Join(names, ", ")
 }
 
-// hideHeld is HideSecrets for memories that a model is to see. The rules may see them.
-func (x *Extraction) hideHeld(ctx context.Context, db store.DB, userID string,
-	held []reasoner.Held) ([]reasoner.Held, error) {
-	if x.Offline {
-		return held, nil
-	}
+// hideHeld is HideSecrets for memories that an extractor is to see.
+func hideHeld(ctx context.Context, db store.DB, userID string, held []reasoner.Held) ([]reasoner.Held, error) {
 	return HideSecrets(ctx, db, held, func(h reasoner.Held) (store.MemoryRef, string) {
 		return store.MemoryRef{UserID: userID, ID: h.ID}, h.Content
 	})
