@@ -56,14 +56,19 @@ func TestReconcile(t *testing.T) {
 		"a person can undo it")
 }
 
-// Facts of one statement are reconciled with each other, in the order in which they became true.
+// Facts of one statement are reconciled with each other, in the order in which they became true, also if all
+// of them are earlier than those stored already.
 func TestReconcileOneStatement(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.memories (user_id, content, valid_at) values
 		('ann', 'I live in Porto', now() - interval '1 day'), ('ann', 'I live in Lisbon', now() - interval '9 days'),
 		('ann', 'I live in Faro', now() - interval '20 days')`)
 	b.work()
-	require.Equal(t, "I live in Faro until I live in Lisbon, I live in Lisbon until I live in Porto, I live in Porto",
+	b.exec(`insert into oxbow.memories (user_id, content, valid_at) values
+		('ann', 'I live in Kyoto', now() - interval '40 days'), ('ann', 'I live in Bergen', now() - interval '30 days')`)
+	b.work() // each of the two is earlier than all that are stored
+	require.Equal(t, "I live in Kyoto until I live in Bergen, I live in Bergen until I live in Faro, "+
+		"I live in Faro until I live in Lisbon, I live in Lisbon until I live in Porto, I live in Porto",
 		get[string](b, `
 		select string_agg(m.content || coalesce(' until ' || n.content, ''), ', ' order by m.valid_at)
 		  from oxbow.memories m left join oxbow.memories n on n.id = m.superseded_by

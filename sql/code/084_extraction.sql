@@ -130,8 +130,6 @@ begin
     end if;
     -- it was written just now and had already ended when it was said: the update applies to its current successor
     if old.expired_at is not null and r.operation = 'UPDATE' then
-      update oxbow.memories m set invalid_at = least(m.invalid_at, greatest(r.at, m.valid_at)), updated_at = now()
-       where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = old.id;
       while old.expired_at is not null loop
         select * into old from oxbow.memories m
          where m.user_id = _user_id and m.id = old.superseded_by and m.memory_type in ('fact', 'episodic')

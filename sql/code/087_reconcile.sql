@@ -109,7 +109,8 @@ begin
                              _after, 1, _actor);
   end loop;
   select o.updated, o.deleted, o.mentioned into updated, deleted, mentioned
-    from oxbow.apply_operations(_user_id, _actor, _facts, '{}') o;
+    from oxbow.apply_operations(_user_id, _actor, _facts,
+           array(select f.id from json_to_recordset(_facts) f (id uuid))) o;
   insert into oxbow.extractions as x (user_id, number) values (_user_id, 1)
   on conflict (user_id) do update set number = x.number + 1;
 end $$;

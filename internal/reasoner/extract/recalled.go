@@ -23,7 +23,7 @@ func stem(w string) string {
 			break
 		}
 	}
-	if n := len(w); n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("lsz", rune(w[n-1])) {
+	if n := len(w); n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("lsz0123456789", rune(w[n-1])) {
 		w = w[:n-1]
 	}
 	if n := len(w); n > 3 && w[n-1] == 'e' {

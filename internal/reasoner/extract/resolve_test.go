@@ -88,6 +88,7 @@ func TestResolve(t *testing.T) {
 		{"I'm a nurse", "It's not true that I'm a nurse", reasoner.Delete},
 		{"我住在杭州", "忘掉我说的：我住在杭州", reasoner.Delete},
 
+		{"I found box number 320", "I found box number 3200", reasoner.Add},
 		{"I like coffee", "I like tea", reasoner.Add},
 		{"I like coffee", "I still like tea", reasoner.Add},
 		{"I like fish", "I like eating fish", reasoner.Add},
