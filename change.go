@@ -57,6 +57,19 @@ func (c *Client) Promote(ctx context.Context, userID string, id uuid.UUID, reaso
 	return inUser(ctx, c, userID, func(tx pgx.Tx) (bool, error) { return store.Promote(ctx, tx, userID, id, reason) })
 }
 
+// Verify notes that a person confirmed a memory or, if verified is false, takes that back. Oxbow forgets no
+// verified memory by itself. The reason may be empty, and is stored in the history. Errors: ErrNotFound,
+// ErrForgotten.
+func (c *Client) Verify(ctx context.Context, userID string, id uuid.UUID, verified bool, reason string) error {
+	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Verify(ctx, tx, userID, id, verified, reason) })
+}
+
+// SetTier changes the tier of a memory: normal, core or system. The strength of core and system memories never
+// falls. The reason may be empty, and is stored in the history. Errors: ErrNotFound, ErrForgotten.
+func (c *Client) SetTier(ctx context.Context, userID string, id uuid.UUID, tier, reason string) error {
+	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.SetTier(ctx, tx, userID, id, tier, reason) })
+}
+
 // History returns the history of a memory and of all its versions, in order. ErrNotFound if the user has
 // no such memory.
 func (c *Client) History(ctx context.Context, userID string, id uuid.UUID) ([]Change, error) {

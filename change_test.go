@@ -42,7 +42,7 @@ func TestSupersede(t *testing.T) {
 	current.ValidAt, current.CreatedAt = time.Time{}, time.Time{}
 	require.Equal(t, oxbow.Memory{UserID: "ann", Type: oxbow.TypeFact, ID: second, Content: "Ann lives in Paris.",
 		Version: 2, SessionID: "s", Seq: 5,
-		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: 0.8, Strength: 1,
+		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: 0.8, Strength: 1, Tier: "normal",
 		MentionCount: 1, Metadata: map[string]any{"a": 1.0}}, current)
 
 	_, err = b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "x"})

@@ -41,7 +41,7 @@ func TestRememberAndGet(t *testing.T) {
 		UserID: "ann", Type: oxbow.TypeEpisodic, ID: id, Content: given.Content, ValidAt: at,
 		InvalidAt: at.Add(time.Hour), Version: 1,
 		SessionID: "s1", Seq: 7, Speaker: "Ann", AgentID: "coach", ExternalID: "D1:3", Source: "chat",
-		Category: "music", Importance: 0, Strength: 1, MentionCount: 1, Metadata: given.Metadata.(map[string]any),
+		Category: "music", Tier: "normal", Importance: 0, Strength: 1, MentionCount: 1, Metadata: given.Metadata.(map[string]any),
 	}, m)
 
 	plain, err := b.client.Get(t.Context(), "ann", b.remember(t, oxbow.NewMemory{}))

@@ -42,6 +42,7 @@ create table oxbow.memories (
   expired_at       timestamptz,
   updated_at       timestamptz,
   forgotten_at     timestamptz,
+  forgotten_by     text,                 -- user, auto, merge (W): who forgot it; null: not forgotten, or unknown
   former_ends      timestamptz[], -- each change of invalid_at: when, and the end that was known until then
   superseded_by    uuid,
   version          integer not null default 1,
@@ -54,6 +55,8 @@ create table oxbow.memories (
   external_id      text,
   source           text,
   category         text,
+  topic            text,                 -- preference, personal, memory, promise, or any other text (L)
+  verified         boolean not null default false, -- a person confirmed it (L)
 
   importance       double precision not null default 0.5,
   -- What its weight is computed from (sql/code/061_weight.sql). strength is as of used_at, or created_at.
@@ -99,8 +102,8 @@ create table oxbow.memories (
   primary key (user_id, id, memory_type),
   unique (user_id, external_id, memory_type),
   constraint valid check (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
-    forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id,
-    source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker,
+    external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key))
 ) partition by list (memory_type);
 
 create table oxbow.memories_fact partition of oxbow.memories for values in ('fact')

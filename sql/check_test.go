@@ -29,6 +29,7 @@ func TestBadMemoriesAreRefusedByFieldAndValue(t *testing.T) {
 		"unknown type":      {row{"memory_type": "opinion"}, "memory_type", "'opinion'"},
 		"empty type":        {row{"memory_type": ""}, "memory_type", "''"},
 		"importance 1.01":   {row{"importance": 1.01}, "importance", "'1.01'"},
+		"blank topic":       {row{"topic": " \n"}, "topic", "' \n'"},
 		"importance -0.01":  {row{"importance": -0.01}, "importance", "'-0.01'"},
 		"importance NaN":    {row{"importance": math.NaN()}, "importance", "'NaN'"},
 		"importance inf":    {row{"importance": math.Inf(1)}, "importance", "'Infinity'"},

@@ -342,6 +342,7 @@ CREATE TABLE oxbow.memories (
     expired_at timestamp with time zone,
     updated_at timestamp with time zone,
     forgotten_at timestamp with time zone,
+    forgotten_by text,
     former_ends timestamp with time zone[],
     superseded_by uuid,
     version integer DEFAULT 1 NOT NULL,
@@ -352,6 +353,8 @@ CREATE TABLE oxbow.memories (
     external_id text,
     source text,
     category text,
+    topic text,
+    verified boolean DEFAULT false NOT NULL,
     importance double precision DEFAULT 0.5 NOT NULL,
     strength double precision DEFAULT 1.0 NOT NULL,
     mention_count integer DEFAULT 1 NOT NULL,
@@ -385,7 +388,7 @@ CREATE TABLE oxbow.memories (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key))
 )
 PARTITION BY LIST (memory_type);
 
@@ -437,6 +440,7 @@ CREATE TABLE oxbow.memories_document (
     expired_at timestamp with time zone,
     updated_at timestamp with time zone,
     forgotten_at timestamp with time zone,
+    forgotten_by text,
     former_ends timestamp with time zone[],
     superseded_by uuid,
     version integer DEFAULT 1 NOT NULL,
@@ -447,6 +451,8 @@ CREATE TABLE oxbow.memories_document (
     external_id text,
     source text,
     category text,
+    topic text,
+    verified boolean DEFAULT false NOT NULL,
     importance double precision DEFAULT 0.5 NOT NULL,
     strength double precision DEFAULT 1.0 NOT NULL,
     mention_count integer DEFAULT 1 NOT NULL,
@@ -480,7 +486,7 @@ CREATE TABLE oxbow.memories_document (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key))
 );
 
 ALTER TABLE ONLY oxbow.memories_document
@@ -523,6 +529,7 @@ CREATE TABLE oxbow.memories_episodic (
     expired_at timestamp with time zone,
     updated_at timestamp with time zone,
     forgotten_at timestamp with time zone,
+    forgotten_by text,
     former_ends timestamp with time zone[],
     superseded_by uuid,
     version integer DEFAULT 1 NOT NULL,
@@ -533,6 +540,8 @@ CREATE TABLE oxbow.memories_episodic (
     external_id text,
     source text,
     category text,
+    topic text,
+    verified boolean DEFAULT false NOT NULL,
     importance double precision DEFAULT 0.5 NOT NULL,
     strength double precision DEFAULT 1.0 NOT NULL,
     mention_count integer DEFAULT 1 NOT NULL,
@@ -566,7 +575,7 @@ CREATE TABLE oxbow.memories_episodic (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='95');
 
@@ -610,6 +619,7 @@ CREATE TABLE oxbow.memories_fact (
     expired_at timestamp with time zone,
     updated_at timestamp with time zone,
     forgotten_at timestamp with time zone,
+    forgotten_by text,
     former_ends timestamp with time zone[],
     superseded_by uuid,
     version integer DEFAULT 1 NOT NULL,
@@ -620,6 +630,8 @@ CREATE TABLE oxbow.memories_fact (
     external_id text,
     source text,
     category text,
+    topic text,
+    verified boolean DEFAULT false NOT NULL,
     importance double precision DEFAULT 0.5 NOT NULL,
     strength double precision DEFAULT 1.0 NOT NULL,
     mention_count integer DEFAULT 1 NOT NULL,
@@ -653,7 +665,7 @@ CREATE TABLE oxbow.memories_fact (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.1');
 
@@ -699,6 +711,7 @@ CREATE TABLE oxbow.memories_trait (
     expired_at timestamp with time zone,
     updated_at timestamp with time zone,
     forgotten_at timestamp with time zone,
+    forgotten_by text,
     former_ends timestamp with time zone[],
     superseded_by uuid,
     version integer DEFAULT 1 NOT NULL,
@@ -709,6 +722,8 @@ CREATE TABLE oxbow.memories_trait (
     external_id text,
     source text,
     category text,
+    topic text,
+    verified boolean DEFAULT false NOT NULL,
     importance double precision DEFAULT 0.5 NOT NULL,
     strength double precision DEFAULT 1.0 NOT NULL,
     mention_count integer DEFAULT 1 NOT NULL,
@@ -745,7 +760,7 @@ CREATE TABLE oxbow.memories_trait (
     CONSTRAINT trait_confidence_range CHECK (((trait_confidence IS NULL) OR ((trait_confidence >= (0)::double precision) AND (trait_confidence <= (1)::double precision)) OR oxbow.reject('trait_confidence'::text, (trait_confidence)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT trait_stage_known CHECK (((trait_stage IS NULL) OR (trait_stage = ANY (ARRAY['trend'::text, 'candidate'::text, 'emerging'::text, 'established'::text, 'core'::text, 'dissolved'::text])) OR oxbow.reject('trait_stage'::text, trait_stage, 'must be trend, candidate, emerging, established, core or dissolved'::text))),
     CONSTRAINT trait_subtype_known CHECK (((trait_subtype IS NULL) OR (trait_subtype = ANY (ARRAY['behavior'::text, 'preference'::text, 'core'::text])) OR oxbow.reject('trait_subtype'::text, trait_subtype, 'must be behavior, preference or core'::text))),
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key))
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
 
@@ -803,7 +818,7 @@ CREATE TABLE oxbow.memory_history (
     reason text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     message_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
-    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text, 'MARK'::text])))
+    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text, 'MARK'::text, 'DEMOTE'::text, 'VERIFY'::text])))
 );
 
 ALTER TABLE ONLY oxbow.memory_history
@@ -1717,7 +1732,7 @@ CREATE TABLE oxbow.weight_log (
     after double precision NOT NULL,
     times bigint DEFAULT 1 NOT NULL,
     actor text DEFAULT 'system'::text NOT NULL,
-    CONSTRAINT weight_log_cause_check CHECK ((cause = ANY (ARRAY['mentioned'::text, 'used'::text, 'negated'::text, 'classified'::text, 'restored'::text])))
+    CONSTRAINT weight_log_cause_check CHECK ((cause = ANY (ARRAY['mentioned'::text, 'used'::text, 'negated'::text, 'classified'::text, 'restored'::text, 'reviewed'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0.05');
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,8 @@ type Replacement struct {
 type Change struct {
 	At time.Time `json:"at"`
 	// Event is ADD, UPDATE, SUPERSEDE, DELETE (forgotten or ended), RESTORE, NOOP (mentioned
-	// again), BOOST (used), EXPIRE, PROMOTE or STAGE_CHANGE.
+	// again), BOOST (used), EXPIRE, PROMOTE (kept, or of a higher tier), DEMOTE, VERIFY, MARK or
+	// STAGE_CHANGE.
 	Event    string     `json:"event"`
 	MemoryID uuid.UUID  `json:"memory_id"`
 	Type     MemoryType `json:"memory_type"`
@@ -96,6 +98,28 @@ func Forget(ctx context.Context, db DB, userID string, id uuid.UUID, reason stri
 // Restore undoes Forget.
 func Restore(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 	_, err := Exec(ctx, db, `select oxbow.restore(user_id => $1, id => $2)`, userID, id)
+	return err
+}
+
+// Verify notes whether a person confirmed a memory.
+func Verify(ctx context.Context, db DB, userID string, id uuid.UUID, verified bool, reason string) error {
+	if err := text("reason", reason); err != nil {
+		return err
+	}
+	_, err := Exec(ctx, db, `
+		select oxbow.verify(user_id => $1, id => $2, verified => $3, reason => nullif($4::text, ''))`,
+		userID, id, verified, strings.TrimSpace(reason))
+	return err
+}
+
+// SetTier changes the tier of a memory: normal, core or system.
+func SetTier(ctx context.Context, db DB, userID string, id uuid.UUID, tier, reason string) error {
+	if err := errors.Join(text("tier", tier), text("reason", reason)); err != nil {
+		return err
+	}
+	_, err := Exec(ctx, db, `
+		select oxbow.set_tier(user_id => $1, id => $2, tier => $3, reason => nullif($4::text, ''))`,
+		userID, id, tier, strings.TrimSpace(reason))
 	return err
 }
 

@@ -243,9 +243,10 @@ func (s *importSource) read(line []byte) ([]any, error) {
 // copyColumns lists the columns after n. The last two are for records.
 var copyColumns = []string{
 	"user_id", "memory_type", "id", "content", "valid_at", "invalid_at", "created_at", "expired_at", "updated_at",
-	"forgotten_at", "superseded_by", "version", "session_id", "seq", "speaker", "agent_id", "external_id", "source",
+	"forgotten_at", "forgotten_by", "superseded_by", "version", "session_id", "seq", "speaker", "agent_id",
+	"external_id", "source",
 	"category", "importance", "strength", "mention_count", "activated_at", "used_at", "negated_at", "mentions", "tier",
-	"access_count", "last_accessed_at", "metadata",
+	"topic", "verified", "access_count", "last_accessed_at", "metadata",
 	"trait_subtype", "trait_stage", "trait_confidence", "trait_confidence_at", "trait_context", "trait_parent_id",
 	"trait_reinforcement_count", "trait_contradiction_count", "trait_last_reinforced", "trait_first_observed",
 	"trait_window_start", "trait_window_end", "trait_derived_from", "trait_next_transition_at", "trait_key",
@@ -262,6 +263,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		UserID: f.either("user", "user_id"), Content: f.string("content"), Type: MemoryType(f.string("memory_type")),
 		SessionID: f.either("session", "session_id"), Speaker: f.string("speaker"), AgentID: f.string("agent_id"),
 		ExternalID: f.string("external_id"), Source: f.string("source"), Category: f.string("category"),
+		Topic: f.string("topic"), Verified: f.boolean("verified"),
 		ValidAt: f.time("valid_at"), InvalidAt: f.time("invalid_at"),
 		ExpiresAt: f.time("expires_at"), Seq: f.integer("seq"), Importance: f.number("importance"), Metadata: f.metadata(),
 	}
@@ -283,11 +285,12 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	}
 	rest := []any{ // in the order of copyColumns
 		null(f.time("created_at")), null(f.time("expired_at")), null(f.time("updated_at")),
-		null(f.time("forgotten_at")),
+		null(f.time("forgotten_at")), null(f.string("forgotten_by")),
 		null(f.uuid("superseded_by")), f.integer("version"),
 	}
 	counters := []any{f.number("strength"), f.integer("mention_count"), null(f.time("activated_at")),
 		null(f.time("used_at")), null(f.time("negated_at")), f.mentions(), null(f.string("tier")),
+		null(m.Topic), m.Verified,
 		f.integer("access_count"), null(f.time("last_accessed_at"))}
 	stage := f.string("trait_stage")
 	if s.options.Traits { // types in old data

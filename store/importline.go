@@ -124,6 +124,11 @@ func (f *fields) number(name string) *float64 {
 	return &n
 }
 
+func (f *fields) boolean(name string) (b bool) {
+	f.get(name, "must be true or false", &b)
+	return b
+}
+
 func (f *fields) time(name string) (t time.Time) {
 	const rule = "must be a time like 2025-10-12T08:00:00Z, in the years 1 to 9999"
 	if f.get(name, rule, &t) && (t.Before(minTime) || t.After(maxTime)) {

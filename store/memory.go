@@ -55,6 +55,10 @@ type NewMemory struct {
 	// Source says where the memory came from and Category what it is about. The application chooses
 	// the values.
 	Source, Category string
+	// Topic is what kind of thing it is: preference, personal, memory, promise, or any other text of at most
+	// 255 bytes. Verified says that a person confirmed it: Oxbow never forgets it by itself.
+	Topic    string
+	Verified bool
 	// Importance is between 0 and 1. Default: 0.5.
 	Importance *float64
 	// Metadata is any value that encodes to a JSON object: a map, a struct or a json.RawMessage.
@@ -82,6 +86,7 @@ type Memory struct {
 	UpdatedAt    time.Time `json:"updated_at,omitzero"`
 	ExpiresAt    time.Time `json:"expires_at,omitzero"` // when the memory expires or expired
 	ForgottenAt  time.Time `json:"forgotten_at,omitzero"`
+	ForgottenBy  string    `json:"forgotten_by,omitzero"` // user, auto (Oxbow), merge
 	SupersededBy uuid.UUID `json:"superseded_by,omitzero"`
 	Version      int       `json:"version"` // 1, plus 1 for each Supersede
 
@@ -92,7 +97,10 @@ type Memory struct {
 	ExternalID string `json:"external_id,omitzero"`
 	Source     string `json:"source,omitzero"`
 	Category   string `json:"category,omitzero"`
+	Topic      string `json:"topic,omitzero"`
+	Verified   bool   `json:"verified,omitzero"` // a person confirmed it
 
+	Tier           string         `json:"tier"`       // normal, core or system; the strength of the others never falls
 	Importance     float64        `json:"importance"` // 0 to 1
 	Strength       float64        `json:"strength"`   // starts at 1, grows with use and fades without it
 	MentionCount   int            `json:"mention_count"`
@@ -142,9 +150,9 @@ func GetMemory(ctx context.Context, db DB, userID string, id uuid.UUID) (Memory,
 // selectMemories is the start of a query for memoryRows.
 const selectMemories = `
 	select user_id, memory_type as type, id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
-	       expires_at, forgotten_at, superseded_by, version, session_id, seq, speaker, agent_id, external_id, source,
-	       category, importance, strength, mention_count, access_count, last_accessed_at, metadata, sensitivity, sealed,
-	       sealed_key, trait_subtype as subtype, trait_stage as stage, trait_confidence as confidence,
+	       expires_at, forgotten_at, forgotten_by, superseded_by, version, session_id, seq, speaker, agent_id, external_id,
+	       source, category, topic, verified, tier, importance, strength, mention_count, access_count, last_accessed_at, metadata,
+	       sensitivity, sealed, sealed_key, trait_subtype as subtype, trait_stage as stage, trait_confidence as confidence,
 	       trait_confidence_at as confidence_at, trait_context as context, trait_parent_id as parent_id,
 	       trait_reinforcement_count as reinforcement_count, trait_contradiction_count as contradiction_count,
 	       trait_last_reinforced as last_reinforced, trait_first_observed as first_observed,

@@ -97,7 +97,7 @@ func withoutSecret(err error, sensitivity int) error {
 func (m *NewMemory) check() (json.RawMessage, error) {
 	err := checkTexts(m.UserID, m.Content, field{"external_id", m.ExternalID}, field{"session_id", m.SessionID},
 		field{"speaker", m.Speaker}, field{"agent_id", m.AgentID}, field{"source", m.Source},
-		field{"category", m.Category})
+		field{"category", m.Category}, field{"topic", m.Topic})
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +106,9 @@ func (m *NewMemory) check() (json.RawMessage, error) {
 	}
 	if i := m.Importance; i != nil && !(*i >= 0 && *i <= 1) { // also rejects NaN
 		return nil, Invalid("importance", *i, "must be between 0 and 1")
+	}
+	if len(m.Topic) > 255 || m.Topic != "" && strings.TrimSpace(m.Topic) == "" {
+		return nil, Invalid("topic", m.Topic, "must not be blank or longer than 255 bytes")
 	}
 	if err := checkSensitivity("memory", m.Sensitivity, m.Speaker != "" || m.Metadata != nil); err != nil {
 		return nil, err

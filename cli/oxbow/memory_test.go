@@ -37,6 +37,22 @@ func TestForgetRestoreErase(t *testing.T) {
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`), "others' stay")
 }
 
+func TestVerifyAndTier(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	id := d.ok("remember", "ada", "The boat is called Heron.")
+	require.Equal(t, "Verified.", d.ok("verify", "ada", id))
+	require.Equal(t, "The tier is core.", d.ok("tier", "ada", id, "core", "--reason", "it is hers"))
+	shown := d.ok("show", id)
+	require.Regexp(t, `verified +yes`, shown)
+	require.Regexp(t, `tier +core`, shown)
+	require.Regexp(t, `promoted +1 +app +it is hers`, shown)
+	require.Equal(t, "No longer verified.", d.ok("verify", "ada", id, "--not"))
+	r := d.run("tier", "ada", id, "gold")
+	require.Equal(t, exitUsage, r.code)
+	require.Contains(t, r.err, "tier must be normal, core or system")
+}
+
 func TestRefusalsAboutOneMemory(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

@@ -70,6 +70,7 @@ func (u *user) printDetails(d details) {
 		field{"session", m.SessionID}, field{"seq", fmt.Sprint(m.Seq)}, field{"speaker", m.Speaker},
 		field{"agent", m.AgentID},
 		field{"external id", m.ExternalID}, field{"source", m.Source}, field{"category", m.Category},
+		field{"topic", m.Topic}, field{"verified", verified(m)}, field{"tier", tier(m)},
 		field{"sensitivity", sensitivity(m)},
 		field{"importance", fmt.Sprint(m.Importance)}, field{"strength", fmt.Sprint(m.Strength)},
 		field{"mentioned", times(m.MentionCount)}, field{"recalled", u.often(m.AccessCount, m.LastAccessedAt)})
@@ -118,7 +119,8 @@ func (u *user) printDetails(d details) {
 func (u *user) state(m oxbow.Memory) string {
 	switch expired := u.minute(m.ExpiredAt); {
 	case !m.ForgottenAt.IsZero():
-		return fmt.Sprintf("forgotten on %s; can be restored until %s", u.minute(m.ForgottenAt),
+		by := map[string]string{"auto": " by Oxbow", "merge": " by merging"}[m.ForgottenBy]
+		return fmt.Sprintf("forgotten on %s%s; can be restored until %s", u.minute(m.ForgottenAt), by,
 			u.day(m.ForgottenAt.Add(store.Restorable)))
 	case m.SupersededBy != uuid.Nil:
 		return fmt.Sprintf("superseded on %s by %s", expired, m.SupersededBy)
@@ -150,6 +152,20 @@ func sensitivity(m oxbow.Memory) string {
 		return "3, sealed with key " + m.SealedKey
 	}
 	return strconv.Itoa(m.Sensitivity)
+}
+
+func verified(m oxbow.Memory) string {
+	if m.Verified {
+		return "yes, a person confirmed it"
+	}
+	return ""
+}
+
+func tier(m oxbow.Memory) string {
+	if m.Tier == "normal" {
+		return ""
+	}
+	return m.Tier + ": its strength does not fall"
 }
 
 func embedded(d details) string {

@@ -3,7 +3,8 @@
 // meaning, and prefers to miss a secret over marking harmless texts: at most one text in a thousand.
 //
 // It misses secrets that are spelled out or spread over several texts, passwords that read like ordinary words unless
-// the sentence says plainly that they are one, and most numbers of other countries.
+// the sentence says plainly that they are one, and other countries' numbers. One-time codes are not secrets here,
+// because they expire before anybody could misuse them.
 package secrets
 
 import (
@@ -17,10 +18,10 @@ type Kind string
 
 // The kinds.
 const (
-	Credential Kind = "credential" // a password, PIN, one-time code or card verification code
+	Credential Kind = "credential" // a password, PIN or card verification code
 	Card       Kind = "card"       // a payment card number with a valid check digit
 	Key        Kind = "key"        // an API key, token, private key or connection string
-	Identity   Kind = "identity"   // a US social security, Chinese identity (with check digit) or passport number
+	Identity   Kind = "identity"   // a US social security number, or a Chinese identity number with a valid check digit
 	Account    Kind = "account"    // an IBAN with a valid checksum
 )
 
@@ -140,14 +141,8 @@ func (s *scan) run() {
 		case b == '-' && strings.HasPrefix(t[i:], "-----BEGIN "):
 			i = s.privateKey(i)
 			continue
-		case b == '-' && strings.HasPrefix(t[i:], "-u ") && i > 0 && t[i-1] == ' ':
-			s.option(i)
 		case b == ':' && strings.HasPrefix(t[i:], "://"):
 			s.address(i)
-		case b == ':' || b == '=':
-			s.assignment(i)
-		case b == '@':
-			s.login(i)
 		}
 		if nounStarts[s.lower[i]] && (b >= 0x80 || i == 0 || !isLetter(t[i-1])) {
 			s.credential(i)
@@ -159,7 +154,7 @@ func (s *scan) run() {
 			if s.runEnd-i >= shortestToken {
 				s.token(i, min(s.runEnd, i+longestToken))
 			}
-			if isLetter(b) && i+3 < len(t) && isLetter(t[i+1]) && isDigit(t[i+2]) && isDigit(t[i+3]) {
+			if isUpper(b) && i+3 < len(t) && isUpper(t[i+1]) && isDigit(t[i+2]) && isDigit(t[i+3]) {
 				s.iban(i)
 			}
 		}

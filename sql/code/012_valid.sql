@@ -35,10 +35,10 @@ call oxbow.grant_app('valid_sealed');
 -- valid_memory reports whether the values of a memory are allowed.
 create or replace function oxbow.valid_memory(_user_id text, _content text, _valid_at timestamptz,
   _invalid_at timestamptz, _created_at timestamptz, _expired_at timestamptz, _updated_at timestamptz,
-  _forgotten_at timestamptz, _last_accessed_at timestamptz, _expires_at timestamptz, _activated_at timestamptz,
-  _used_at timestamptz, _negated_at timestamptz, _session_id text, _speaker text, _external_id text, _source text,
-  _importance double precision, _strength double precision, _tier text, _metadata jsonb, _sensitivity smallint,
-  _sealed bytea, _sealed_key text) returns boolean
+  _forgotten_at timestamptz, _forgotten_by text, _last_accessed_at timestamptz, _expires_at timestamptz,
+  _activated_at timestamptz, _used_at timestamptz, _negated_at timestamptz, _session_id text, _speaker text,
+  _external_id text, _source text, _importance double precision, _strength double precision, _tier text,
+  _topic text, _metadata jsonb, _sensitivity smallint, _sealed bytea, _sealed_key text) returns boolean
 language plpgsql immutable as $$
 begin
   if octet_length(_user_id) not between 1 and 255 then
@@ -69,6 +69,10 @@ begin
     return oxbow.reject('strength', _strength::text, 'must be a number from 0');
   elsif _tier not in ('normal', 'core', 'system') then
     return oxbow.reject('tier', _tier, 'must be normal, core or system');
+  elsif octet_length(_topic) > 255 or _topic !~ '\S' then
+    return oxbow.reject('topic', _topic, 'must not be blank or longer than 255 bytes');
+  elsif _forgotten_by not in ('user', 'auto', 'merge') then
+    return oxbow.reject('forgotten_by', _forgotten_by, 'must be user, auto or merge');
   elsif octet_length(_speaker) > 1024 then
     return oxbow.reject('speaker', _speaker, 'must have at most 1024 bytes');
   elsif octet_length(_session_id) > 1024 then

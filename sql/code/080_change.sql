@@ -24,12 +24,27 @@ begin
   return memory;
 end $$;
 
+-- lock_kept is lock_memory for a memory that must not be forgotten.
+create or replace function oxbow.lock_kept(_user_id text, _id uuid) returns oxbow.memories
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  memory constant oxbow.memories := oxbow.lock_memory(_user_id, _id);
+begin
+  if memory.forgotten_at is not null then
+    raise exception using
+      errcode = 'OX103',
+      message = format('memory %s was forgotten at %s', memory.id, memory.forgotten_at),
+      hint    = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', _user_id, memory.id);
+  end if;
+  return memory;
+end $$;
+
 -- supersede stores a new version of a memory and returns its id. The old version is true until valid_at (default: now)
 -- and believed until now. To supersede a version that was wrong from the start, pass its own valid_at. A new version
 -- with that beginning, or one within a time that is over, ends when the old one did. It inherits type, session and
--- position in it, speaker, agent, source, category, importance, strength, tier and expiry. Unless metadata is given,
--- it also inherits that, with only the entities that the new content names. external_id stays with the old version, so
--- that a repeated import still finds it.
+-- position in it, speaker, agent, source, category, topic, importance, strength, tier and expiry, but not verified,
+-- because nobody has confirmed the new text. Unless metadata is given, it also inherits that, with only the entities
+-- that the new content names. external_id stays with the old version, so that a repeated import still finds it.
 create or replace function oxbow.supersede(user_id text, id uuid, content text, valid_at timestamptz default null,
   metadata jsonb default null, reason text default null, actor text default 'app') returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -39,13 +54,8 @@ declare
   kept jsonb; -- the metadata of the new version
 begin
   perform oxbow.check_access(supersede.user_id);
-  old := oxbow.lock_memory(supersede.user_id, supersede.id);
-  if old.forgotten_at is not null then
-    raise exception using
-      errcode = 'OX103',
-      message = format('memory %s was forgotten at %s', old.id, old.forgotten_at),
-      hint    = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', old.user_id, old.id);
-  elsif old.superseded_by is null and old.expires_at <= now() then
+  old := oxbow.lock_kept(supersede.user_id, supersede.id);
+  if old.superseded_by is null and old.expires_at <= now() then
     raise exception using
       errcode = 'OX102',
       message = format('memory %s expired at %s', old.id, old.expires_at),
@@ -71,12 +81,12 @@ begin
 
   kept := coalesce(supersede.metadata, oxbow.inherited_metadata(old.metadata, supersede.content));
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, version, session_id, seq,
-    speaker, agent_id, source, category, importance, strength, used_at, tier, metadata, expires_at, sensitivity)
+    speaker, agent_id, source, category, topic, importance, strength, used_at, tier, metadata, expires_at, sensitivity)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at,
     case when supersede.valid_at <= least(coalesce(old.valid_at, old.created_at), old.invalid_at)
            or supersede.valid_at < old.invalid_at and old.invalid_at <= now() then old.invalid_at end,
-    old.version + 1, old.session_id, old.seq, old.speaker, old.agent_id, old.source, old.category, old.importance,
-    old.strength, old.used_at, old.tier, kept, old.expires_at, old.sensitivity);
+    old.version + 1, old.session_id, old.seq, old.speaker, old.agent_id, old.source, old.category, old.topic,
+    old.importance, old.strength, old.used_at, old.tier, kept, old.expires_at, old.sensitivity);
   if old.source = 'summary' then -- the conversation continues with the new version
     insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
     select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s
@@ -133,41 +143,55 @@ begin
   return _ids;
 end $$;
 
--- forget hides a memory from recall at once, including as-of queries. It can be restored for 30 days, after which sweep
--- erases it. Older versions stay visible unless they only repeated the memory. Forgetting a forgotten memory has no
--- effect. Summaries of the conversations in which it was said are forgotten with it, but not restored with it.
-create or replace function oxbow.forget(user_id text, id uuid, reason text default null) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+-- forget_memory forgets a memory, with the facts that only repeated it, and notes who did (W's deletion policies):
+--   user   a person or an application, by oxbow.forget
+--   auto   Oxbow, such as the reviewer, and a summary because of what it covers
+--   merge  merging
+-- It can be restored for 30 days, after which sweep erases it. It returns whether it was not forgotten already.
+create or replace function oxbow.forget_memory(_user_id text, _id uuid, _by text, _actor text, _reason text)
+returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
   _ids uuid[]; -- the fact and those folded into it, which as-of queries would return
   _sessions text[];
   _summaries uuid[];
 begin
-  perform oxbow.check_access(forget.user_id);
-  _ids := oxbow.lock_repeats(forget.user_id, forget.id);
-  old := oxbow.lock_memory(forget.user_id, forget.id);
+  _ids := oxbow.lock_repeats(_user_id, _id);
+  old := oxbow.lock_memory(_user_id, _id);
   if old.forgotten_at is not null then
-    return;
+    return false;
   end if;
-  update oxbow.memories m set forgotten_at = now(), updated_at = now()
-   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids) and m.forgotten_at is null;
+  update oxbow.memories m set forgotten_at = now(), forgotten_by = _by, updated_at = now()
+   where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = any(_ids) and m.forgotten_at is null;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
-  values (old.user_id, old.memory_type, old.id, 'DELETE', old.content, old.metadata, 'app', forget.reason);
+  values (_user_id, old.memory_type, _id, 'DELETE', old.content, old.metadata, _actor, _reason);
   select coalesce(array_agg(distinct s), '{}') into _sessions
-    from unnest(_ids) i(id), unnest(oxbow.sessions_of(old.user_id, i.id)) s;
+    from unnest(_ids) i(id), unnest(oxbow.sessions_of(_user_id, i.id)) s;
   if _sessions = '{}' then
-    return;
+    return true;
   end if;
-  _summaries := oxbow.withdraw_summaries(old.user_id, _sessions);
+  _summaries := oxbow.withdraw_summaries(_user_id, _sessions);
   with withdrawn as (
-    update oxbow.memories m set forgotten_at = now(), updated_at = now()
-     where m.user_id = old.user_id and m.memory_type = 'episodic' and m.forgotten_at is null and m.id = any(_summaries)
+    update oxbow.memories m set forgotten_at = now(), forgotten_by = 'auto', updated_at = now()
+     where m.user_id = _user_id and m.memory_type = 'episodic' and m.forgotten_at is null and m.id = any(_summaries)
     returning m.id, m.content, m.metadata
   )
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
-  select old.user_id, 'episodic', w.id, 'DELETE', w.content, w.metadata, 'app', 'it covered a forgotten memory'
+  select _user_id, 'episodic', w.id, 'DELETE', w.content, w.metadata, _actor, 'it covered a forgotten memory'
     from withdrawn w;
+  return true;
+end $$;
+call oxbow.grant_worker('forget_memory');
+
+-- forget hides a memory from recall at once, including as-of queries. It can be restored for 30 days, after which sweep
+-- erases it. Older versions stay visible unless they only repeated the memory. Forgetting a forgotten memory has no
+-- effect. Summaries of the conversations in which it was said are forgotten with it, but not restored with it.
+create or replace function oxbow.forget(user_id text, id uuid, reason text default null) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform oxbow.check_access(forget.user_id);
+  perform oxbow.forget_memory(forget.user_id, forget.id, 'user', 'app', forget.reason);
 end $$;
 call oxbow.grant_app('forget');
 
@@ -206,7 +230,7 @@ begin
       errcode = 'OX104',
       message = format('memory %s of user %L is not forgotten', old.id, old.user_id);
   end if;
-  update oxbow.memories m set forgotten_at = null, updated_at = now()
+  update oxbow.memories m set forgotten_at = null, forgotten_by = null, updated_at = now()
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids)
      and m.forgotten_at = old.forgotten_at;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)

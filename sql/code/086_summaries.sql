@@ -163,13 +163,8 @@ declare
   old oxbow.memories;
 begin
   perform oxbow.check_access(promote.user_id);
-  old := oxbow.lock_memory(promote.user_id, promote.id);
-  if old.forgotten_at is not null then
-    raise exception using
-      errcode = 'OX103',
-      message = format('memory %s was forgotten at %s', old.id, old.forgotten_at),
-      hint    = format('Restore it first: select oxbow.restore(user_id => %L, id => %L).', old.user_id, old.id);
-  elsif old.superseded_by is not null then
+  old := oxbow.lock_kept(promote.user_id, promote.id);
+  if old.superseded_by is not null then
     raise exception using
       errcode = 'OX102',
       message = format('memory %s is already superseded by %s', old.id, old.superseded_by),
