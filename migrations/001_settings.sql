@@ -179,6 +179,8 @@ insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, s
   ('weight_min', 0.01, 0, 1, 'weight', 'W', 'minimum that is shown'),
   ('weight_max', 2, 1, 100, 'weight', 'W', 'maximum that is shown'),
   ('weight_log_days', 90, 1, 3650, 'days', 'design §11', 'for which the log keeps a change of a weight'),
+  ('related_links', 5, 0, 100, 'links', 'C §8.3', 'to related memories, of a memory when it is indexed'),
+  ('related_shared', 20, 1, 500, 'memories', 'C §8.3', 'maximum that share a name or a subject which relates them'),
   ('recall_weight', 0.3, 0, 0.9, 'of the score', 'design §11', 'maximum that the weight of a memory adds or removes'),
   ('recall_weight_slope', 1, 0, 10, 'per unit of ln(weight)', 'design §11', 'how fast it approaches that (γ)'),
   ('recall_recency', 0.15, 0, 10, 'of the score', 'S §6.1', 'maximum added for recency'),

@@ -17,7 +17,11 @@ import (
 type story struct {
 	Versions []oxbow.Memory `json:"versions"`
 	History  []oxbow.Change `json:"history"`
+	Origins  []oxbow.Origin `json:"origins"`
 }
+
+// maxOrigins is the number of origins in the output of history.
+const maxOrigins = 50
 
 func historyCommand(a *app) *cobra.Command {
 	var userID string
@@ -25,8 +29,8 @@ func historyCommand(a *app) *cobra.Command {
 		Use:   "history ID",
 		Short: "Show the versions of a memory and the changes to it",
 		Long: `Show all versions of a memory, with the times when each was true and believed, and each change: what was done,
-by whom, why, and the messages it is based on. Erased versions are gone. For a trait, "oxbow trait" also shows
-the evidence.
+by whom, why, and the messages it is based on. If it was made from other memories, show these too, step by step.
+Erased versions are gone. For a trait, "oxbow trait" also shows the evidence.
 
 Without --user, search the memories of all users, which is slow in a large database.`,
 		Example: `  oxbow history 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --user ada`,
@@ -39,10 +43,14 @@ Without --user, search the memories of all users, which is slow in a large datab
 			if s.History, err = u.client.History(ctx, u.id, id); err != nil {
 				return err
 			}
+			if s.Origins, err = u.client.Provenance(ctx, u.id, id, maxOrigins); err != nil {
+				return err
+			}
 			return u.output(s, func() {
 				u.printVersions(s.Versions, id)
 				u.printf("\n")
 				u.printChanges(s)
+				u.printOrigins(s.Origins)
 				if s.Versions[0].Type == oxbow.TypeTrait {
 					u.printf("\nFor the evidence, run: oxbow trait %s --user %s\n", s.Versions[len(s.Versions)-1].ID,
 						printable(u.id))
@@ -108,6 +116,22 @@ func (u *user) printChanges(s story) {
 			printed[m.ID] = true
 			t.add(m.At, "  said", "", cmp.Or(m.Speaker, m.Role), "  "+printable(m.Content), "in "+m.SessionID)
 		}
+	}
+	t.print()
+}
+
+// printOrigins writes the memories and messages that a memory was made from, unless the versions and the changes show
+// them all.
+func (u *user) printOrigins(origins []oxbow.Origin) {
+	shown := func(o oxbow.Origin) bool { return o.Relation == "supersedes" || o.Relation == "said" }
+	if !slices.ContainsFunc(origins, func(o oxbow.Origin) bool { return !shown(o) }) {
+		return
+	}
+	u.printf("\n")
+	t := u.table("#step", "from", "when", "by", "~text", "id")
+	for _, o := range origins {
+		t.add(fmt.Sprint(o.Step), o.Relation, o.At, o.Speaker, cmp.Or(o.Content, "(sensitive)"),
+			cmp.Or(o.MemoryID, o.MessageID))
 	}
 	t.print()
 }

@@ -21,15 +21,19 @@ type details struct {
 	Memory  oxbow.Memory     `json:"memory"`
 	Work    store.MemoryWork `json:"work"`
 	History []oxbow.Change   `json:"history"`
+	Related []oxbow.Related  `json:"related"`
 }
+
+// maxRelated is the number of related memories in the output of show.
+const maxRelated = 10
 
 func showCommand(a *app) *cobra.Command {
 	var userID string
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a memory with its history and its jobs",
+		Short: "Show a memory with its history, related memories and jobs",
 		Long: `Show a memory, even if it is superseded or forgotten: its fields, whether it is embedded, the changes to it
-and to its other versions, and the jobs that name it (completed ones for an hour).
+and to its other versions, up to 10 related memories, and the jobs that name it (completed ones for an hour).
 
 Without --user, search the memories of all users, which is slow in a large database.`,
 		Args: cobra.ExactArgs(1),
@@ -43,6 +47,9 @@ Without --user, search the memories of all users, which is slow in a large datab
 				return err
 			}
 			if d.History, err = u.client.History(ctx, u.id, id); err != nil {
+				return err
+			}
+			if d.Related, err = u.client.Related(ctx, u.id, id, maxRelated); err != nil {
 				return err
 			}
 			d.Work, err = as(ctx, u.database, u.id, func(db store.DB) (store.MemoryWork, error) {
@@ -100,6 +107,14 @@ func (u *user) printDetails(d details) {
 		t.add(c.At, eventName(c.Event), fmt.Sprint(c.Version), c.Actor, text, c.Reason)
 	}
 	t.print()
+	if len(d.Related) > 0 {
+		u.printf("\n")
+		t = u.table("#weight", "true from", "~related", "type", "id")
+		for _, r := range d.Related {
+			t.add(fmt.Sprintf("%.2f", r.Weight), r.ValidAt, r.Content, string(r.Type), r.ID)
+		}
+		t.print()
+	}
 	if len(d.Work.Jobs) == 0 {
 		return
 	}

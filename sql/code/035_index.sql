@@ -1,8 +1,8 @@
 -- index_memories indexes the words of memories and adds the memories to the reflection inbox. Each memory
 -- is identified by its user and id; a single user applies to all. It processes memories without a row in
 -- memory_terms, so a repeated job changes nothing, and returns their ids, and which are facts that an application stored. It writes the terms, adds them to
--- the users' statistics, puts facts and episodes into the inbox, folds facts that repeat a current one, and
--- notes the entities in the metadata. The inbox receives nothing of users who opted out, and no summaries,
+-- the users' statistics, puts facts and episodes into the inbox, folds facts that repeat a current one, notes the
+-- entities in the metadata, and relates the memories that share them. The inbox receives nothing of users who opted out, and no summaries,
 -- because the memories that they summarize already count.
 --
 -- Each memory is looked up separately (lateral, or a scalar subquery). A join would be planned by the
@@ -90,6 +90,15 @@ begin
   select array_agg(f.memory_id), array_agg(m.memory_type = 'fact' and m.source is distinct from 'extraction')
     into _fresh, _stored
     from fresh f join memory m on m.user_id = f.user_id and m.memory_type = f.memory_type and m.id = f.memory_id;
+  if _naming or _about then
+    perform oxbow.relate_memories(n.user_id, n.ids)
+       from (select i.user_id, array_agg(i.id) as ids
+               from unnest(_users, _ids) i(user_id, id)
+              cross join lateral (select m.metadata ?| array['entities', 'about'] as names from oxbow.memories m
+                                   where m.user_id = i.user_id and m.id = i.id offset 0) m
+              where m.names and i.id = any(_fresh)
+              group by i.user_id order by i.user_id) n;
+  end if;
   -- A bulk load leaves its terms in the pending list, which is cheaper. A small batch with few jobs
   -- behind it empties the list.
   if cardinality(_fresh) < 64 and oxbow.waiting_jobs(4) < 4 then

@@ -216,8 +216,8 @@ create or replace trigger end_edges
         is distinct from (new.valid_at, new.invalid_at, new.created_at, new.expired_at, new.expires_at))
   execute function oxbow.end_edges();
 
--- note_again records the entities of a memory again when its metadata changes. If the memory still waits
--- for embed, embed does it.
+-- note_again records the entities of a memory, and the memories related by them, again when its metadata changes. If
+-- the memory still waits for embed, embed does it.
 create or replace function oxbow.note_again() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
@@ -229,6 +229,11 @@ begin
   if exists (select from oxbow.memory_terms t
               where t.user_id = new.user_id and t.memory_type = new.memory_type and t.memory_id = new.id) then
     perform oxbow.note_entities(new.user_id, array[new.id]);
+    delete from oxbow.memory_links l
+     where l.user_id = new.user_id and l.from_type = new.memory_type and l.from_id = new.id and l.relation = 'related_to';
+    delete from oxbow.memory_links l
+     where l.user_id = new.user_id and l.to_type = new.memory_type and l.to_id = new.id and l.relation = 'related_to';
+    perform oxbow.relate_memories(new.user_id, array[new.id]);
   end if;
   return null;
 end $$;
@@ -282,6 +287,7 @@ begin
                                         and n.memory_id = m.id));
     for i in 0 .. cardinality(_ids) - 1 by 500 loop
       perform oxbow.note_entities(_user, _ids[i + 1 : i + 500]);
+      perform oxbow.relate_memories(_user, _ids[i + 1 : i + 500]);
     end loop;
     noted := noted + cardinality(_ids);
   end loop;

@@ -111,6 +111,8 @@ begin
   select o.updated, o.deleted, o.mentioned into updated, deleted, mentioned
     from oxbow.apply_operations(_user_id, _actor, _facts,
            array(select f.id from json_to_recordset(_facts) f (id uuid))) o;
+  perform oxbow.relate_memories(_user_id, array(select f.id from json_to_recordset(_facts) f (id uuid, about json)
+                                                 where json_array_length(f.about) > 0));
   insert into oxbow.extractions as x (user_id, number) values (_user_id, 1)
   on conflict (user_id) do update set number = x.number + 1;
 end $$;
