@@ -32,7 +32,7 @@ var _ = describe(Kind{
 }, func(c Config) worker[ReconcileArgs] { return &reconcileWorker{c.Extraction()} })
 
 // reconcileWorker decides about facts that an application stored. The rules read what each fact is about, which
-// nominates the facts that it may replace or repeat; the extractor decides.
+// nominates the facts that it may replace or repeat, as similar vectors do for a language model; the extractor decides.
 type reconcileWorker struct{ *Extraction }
 
 // Work reconciles the facts of a job that are still current. Other writes of the user do not disturb it: without the
@@ -63,6 +63,11 @@ func (w *reconcileWorker) reconcile(ctx context.Context, job *river.Job[Reconcil
 		return err
 	}
 	e := w.read(facts, userID, w.Now().In(person.Zone))
+	if !w.Offline { // a model also decides about facts in other words
+		if e.vectors, err = store.FactVectors(ctx, w.DB, userID, e.ids); err != nil {
+			return err
+		}
+	}
 	err = w.resolve(ctx, w.DB, e, func(ask func(context.Context) error) error {
 		return w.call(ctx, userID, uuid.Nil, job.ID, ask)
 	})

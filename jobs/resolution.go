@@ -20,6 +20,7 @@ const (
 	similarFacts  = 5    // per candidate, from the database and again from earlier candidates
 	factsAbout    = 20   // facts about the same subject (a home, an employer, a taste)
 	leastSimilar  = 0.05 // low because similarity only nominates
+	leastStored   = 0.5  // the same for facts of applications, of which a model would otherwise see all
 	muchSimilar   = 0.6
 	resolveRounds = 3 // maximum number of calls per batch to an extractor that uses the network
 )
@@ -164,8 +165,8 @@ func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([
 	}
 	found := make([][]reasoner.Held, len(of))
 	var err error
-	if !e.stored {
-		if found, err = store.SimilarFacts(ctx, db, e.Session.UserID, vectors, similarFacts, leastSimilar); err != nil {
+	if !e.stored || !x.Offline {
+		if found, err = store.SimilarFacts(ctx, db, e.Session.UserID, vectors, similarFacts+1, e.least()); err != nil {
 			return nil, err
 		}
 	}
@@ -180,7 +181,9 @@ func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([
 		}
 	}
 	for k, i := range of {
-		all[i] = slices.Concat(found[k], e.before(i, of[:k]))
+		// facts that an application stored find themselves
+		found[k] = slices.DeleteFunc(found[k], func(h reasoner.Held) bool { return slices.Contains(e.ids, h.ID) })
+		all[i] = slices.Concat(found[k][:min(len(found[k]), similarFacts)], e.before(i, of[:k]))
 		for _, h := range same {
 			if aboutSame(e.candidates[i], h) && !slices.Contains(e.ids, h.ID) &&
 				!slices.ContainsFunc(all[i], func(s reasoner.Held) bool { return s.ID == h.ID }) {
@@ -209,12 +212,20 @@ func (e *extraction) before(i int, candidates []int) (similar []reasoner.Held) {
 		switch {
 		case aboutSame(e.candidates[i], h):
 			same = append(same, h)
-		case h.Similarity >= leastSimilar:
+		case h.Similarity >= e.least():
 			similar = append(similar, h)
 		}
 	}
 	slices.SortStableFunc(similar, func(a, b reasoner.Held) int { return cmp.Compare(b.Similarity, a.Similarity) })
 	return slices.Concat(same, similar[:min(len(similar), similarFacts)])
+}
+
+// least returns the similarity from which facts are shown to the extractor.
+func (e *extraction) least() float64 {
+	if e.stored {
+		return leastStored
+	}
+	return leastSimilar
 }
 
 // cosine returns the cosine similarity of two vectors of equal length, -1 to 1. It is 0 if either

@@ -111,10 +111,10 @@ func halfVector(v []float32) *pgvector.HalfVector {
 	return new(pgvector.NewHalfVector(v))
 }
 
-func halfVectors(vectors [][]float32) []pgvector.HalfVector {
-	halves := make([]pgvector.HalfVector, len(vectors))
+func halfVectors(vectors [][]float32) []*pgvector.HalfVector {
+	halves := make([]*pgvector.HalfVector, len(vectors))
 	for i, v := range vectors {
-		halves[i] = pgvector.NewHalfVector(v)
+		halves[i] = halfVector(v)
 	}
 	return halves
 }

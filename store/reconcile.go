@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/pgvector/pgvector-go"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -25,6 +26,21 @@ type StoredFact struct {
 func FactsToReconcile(ctx context.Context, db DB, userID string, ids []uuid.UUID) ([]StoredFact, error) {
 	return list[StoredFact](ctx, db, "read facts to reconcile",
 		`select id, content, speaker, category, at, number from oxbow.facts_to_reconcile($1, $2)`, userID, ids)
+}
+
+// FactVectors returns the vectors of facts of a user, nil for one without.
+func FactVectors(ctx context.Context, db DB, userID string, ids []uuid.UUID) ([][]float32, error) {
+	found, err := list[*pgvector.HalfVector](ctx, db, "read the vectors of facts", `
+		select v.embedding from unnest($2::uuid[]) with ordinality i(id, nth)
+		  left join oxbow.memory_vectors v on v.user_id = $1 and v.memory_type = 'fact' and v.memory_id = i.id
+		 order by i.nth`, userID, ids)
+	vectors := make([][]float32, len(ids))
+	for i, v := range found {
+		if v != nil {
+			vectors[i] = v.Slice()
+		}
+	}
+	return vectors, err
 }
 
 // LockReconciliation blocks extractions and reconciliations of the user until the transaction ends. It reports whether

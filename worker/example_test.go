@@ -58,8 +58,9 @@ func Example() {
 	_, err = pool.Exec(ctx, `update oxbow.settings set value = '{"model": "example:vowels", "dimension": 1024}'
 		where key = 'embedding'`)
 	check(err)
-	_, err = pool.Exec(ctx, `insert into oxbow.memories (user_id, content, importance)
-		values ('ada', 'I like tea', 1), ('ada', 'I like coffee', 1), ('ada', 'I like rain', 1)`)
+	_, err = pool.Exec(ctx, `insert into oxbow.memories (user_id, memory_type, content, importance)
+		values ('ada', 'episodic', 'Had tea', 1), ('ada', 'episodic', 'Had coffee', 1),
+		       ('ada', 'episodic', 'Walked in the rain', 1)`)
 	check(err)
 
 	var asked atomic.Int64

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -92,6 +93,33 @@ func TestReconcileIsOptional(t *testing.T) {
 			require.Zero(t, b.count(`oxbow.river_job where kind = 'reconcile' and state <> 'completed'`))
 		})
 	}
+}
+
+// A language model is asked about facts in other words too, in one call for all facts of a job.
+func TestReconcileByModel(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'The red bicycle is in the cellar'),
+		('ann', '院子里的猫叫煤球'), ('ann', 'Plays the cello')`)
+	b.work()
+	server := llmtest.New(t)
+	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "m", URL: server.URL(), APIKey: "k"}
+	server.Answer(func(r llmtest.Request) llmtest.Reply {
+		var all llmtest.Resolutions
+		for _, c := range r.Data("conflicts") {
+			all = append(all, llmtest.Resolution{Conflict: c.Ref, Operation: "UPDATE", Target: c.Similar[0].Ref,
+				Reason: "it changed"})
+		}
+		if all == nil {
+			return llmtest.Nothing(r)
+		}
+		return llmtest.Say(all.JSON())
+	})
+	b.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'The red bicycle is in the garage'),
+		('ann', '院子里的猫改叫雪球'), ('ann', 'Went to Kyoto')`)
+	b.work()
+	require.Equal(t, "Plays the cello, The red bicycle is in the garage, Went to Kyoto, 院子里的猫改叫雪球", get[string](b, `
+		select string_agg(content, ', ' order by content collate "C") from oxbow.memories where expired_at is null`))
+	require.Equal(t, 1, b.count(`oxbow.llm_calls where purpose = 'resolve'`))
 }
 
 // What another extraction wrote meanwhile is seen under the lock.
