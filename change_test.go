@@ -41,7 +41,8 @@ func TestSupersede(t *testing.T) {
 	require.True(t, current.CreatedAt.Equal(old.ExpiredAt))
 	current.ValidAt, current.CreatedAt = time.Time{}, time.Time{}
 	require.Equal(t, oxbow.Memory{UserID: "ann", Type: oxbow.TypeFact, ID: second, Content: "Ann lives in Paris.",
-		Version: 2, SessionID: "s", Seq: 5,
+		Modality: oxbow.ModalityText,
+		Version:  2, SessionID: "s", Seq: 5,
 		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: 0.8, Strength: 1, Tier: "normal",
 		MentionCount: 1, Metadata: map[string]any{"a": 1.0}}, current)
 

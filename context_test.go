@@ -48,12 +48,14 @@ func TestContext(t *testing.T) {
 		"## Facts and events\n- The boat is called Heron.\n- 2025-10-12, Ann: We painted the boat.", found.Text)
 	first := found.Parts[0]
 	require.Equal(t, oxbow.ContextPart{Section: "core", ID: first.ID, Type: oxbow.TypeTrait, Stage: "established",
-		Text: "Is introverted",
-		Line: "## Core traits\n- Is introverted", Tokens: 8}, first)
+		Modality: oxbow.ModalityText,
+		Text:     "Is introverted",
+		Line:     "## Core traits\n- Is introverted", Tokens: 8}, first)
 	last := found.Parts[4]
 	require.Equal(t, oxbow.ContextPart{Section: "memory", ID: last.ID, Type: oxbow.TypeEpisodic, At: last.At,
-		Text: "We painted the boat.",
-		Line: "- 2025-10-12, Ann: We painted the boat.", Tokens: 10}, last)
+		Modality: oxbow.ModalityText,
+		Text:     "We painted the boat.",
+		Line:     "- 2025-10-12, Ann: We painted the boat.", Tokens: 10}, last)
 	require.True(t, last.At.Equal(time.Date(2025, 10, 12, 8, 0, 0, 0, time.UTC)))
 	require.Len(t, found.IDs(), 5)
 	require.Equal(t, last.ID, found.IDs()[4])

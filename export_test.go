@@ -40,7 +40,8 @@ func TestExportEraseImport(t *testing.T) {
 		  returning id)
 		select id from odd;
 		select oxbow.adopt_trait(user_id, id, 'import') from oxbow.memories where content = 'Zebedee is patient.';
-		update oxbow.memories set invalid_at = now() - interval '1 day' where content = 'Zebedee lives in Berlin.';
+		update oxbow.memories set invalid_at = now() - interval '1 day', modality = 'image', reference = 'photos/1.jpg'
+			where content = 'Zebedee lives in Berlin.';
 		select oxbow.edit_trait(user_id, id, 'Zebedee gets up very early.') from oxbow.memories
 			where content = 'Zebedee gets up early.';
 		select set_config('oxbow.origin', '', false)`)

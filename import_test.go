@@ -47,7 +47,8 @@ func TestImport(t *testing.T) {
 	require.WithinDuration(t, time.Now(), m.CreatedAt, time.Minute)
 	m.ValidAt, m.CreatedAt = time.Time{}, time.Time{}
 	require.Equal(t, oxbow.Memory{UserID: "conv-1", Type: oxbow.TypeEpisodic, ID: id, Content: "What is its name?",
-		Version: 1, SessionID: "s1", Seq: 2,
+		Modality: oxbow.ModalityText,
+		Version:  1, SessionID: "s1", Seq: 2,
 		Speaker: "Mel", ExternalID: "D1:2", Tier: "normal", Importance: 0.5, Strength: 1, MentionCount: 1,
 		Metadata: map[string]any{"role": "assistant"}}, m)
 

@@ -30,6 +30,19 @@ const (
 	TypeDocument = store.Document // a chunk of a file
 )
 
+// Modality is the kind of what a memory describes.
+type Modality = store.Modality
+
+// The modalities. The content of a memory that is not text is its caption, by which it is found.
+const (
+	ModalityText  = store.ModalityText
+	ModalityImage = store.ModalityImage
+	ModalityAudio = store.ModalityAudio
+	ModalityVideo = store.ModalityVideo
+	ModalityCode  = store.ModalityCode
+	ModalityFile  = store.ModalityFile
+)
+
 // Remember stores a memory and returns its id. The same transaction enqueues the job that makes it
 // recallable; a worker embeds it after the commit. If the user already has a memory of that type with that
 // ExternalID, Remember stores nothing and returns the id of that memory. An invalid value is an

@@ -26,6 +26,7 @@ func TestRememberAndGet(t *testing.T) {
 		AgentID: "coach",
 		Source:  "chat", Category: "music", Importance: new(0.0), Metadata: map[string]any{"tags": []any{"a", nil},
 			"deep": map[string]any{"n": 0.1}},
+		Modality: oxbow.ModalityAudio, Reference: "cello.ogg",
 	}
 	id, err := b.client.Remember(t.Context(), given)
 	require.NoError(t, err)
@@ -42,11 +43,13 @@ func TestRememberAndGet(t *testing.T) {
 		InvalidAt: at.Add(time.Hour), Version: 1,
 		SessionID: "s1", Seq: 7, Speaker: "Ann", AgentID: "coach", ExternalID: "D1:3", Source: "chat",
 		Category: "music", Tier: "normal", Importance: 0, Strength: 1, MentionCount: 1, Metadata: given.Metadata.(map[string]any),
+		Modality: oxbow.ModalityAudio, Reference: "cello.ogg",
 	}, m)
 
 	plain, err := b.client.Get(t.Context(), "ann", b.remember(t, oxbow.NewMemory{}))
 	require.NoError(t, err)
 	require.Equal(t, oxbow.TypeFact, plain.Type)
+	require.Equal(t, oxbow.ModalityText, plain.Modality)
 	require.Equal(t, 0.5, plain.Importance)
 	require.Empty(t, plain.Metadata)
 	require.NotZero(t, plain.Seq)

@@ -16,7 +16,7 @@ create function oxbow.valid_memory(_user_id text, _content text, _valid_at times
   _forgotten_by text, _last_accessed_at timestamptz, _expires_at timestamptz, _activated_at timestamptz,
   _used_at timestamptz, _negated_at timestamptz, _session_id text, _speaker text, _external_id text, _source text,
   _importance double precision, _strength double precision, _tier text, _topic text, _metadata jsonb,
-  _sensitivity smallint, _sealed bytea, _sealed_key text) returns boolean
+  _sensitivity smallint, _sealed bytea, _sealed_key text, _modality text, _reference text) returns boolean
 language plpgsql immutable as $$ begin return false; end $$;
 
 create function oxbow.valid_message(_user_id text, _session_id text, _role text, _content text, _speaker text,

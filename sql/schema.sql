@@ -388,7 +388,9 @@ CREATE TABLE oxbow.memories (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key))
+    modality text DEFAULT 'text'::text NOT NULL,
+    reference text,
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference))
 )
 PARTITION BY LIST (memory_type);
 
@@ -486,7 +488,9 @@ CREATE TABLE oxbow.memories_document (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key))
+    modality text DEFAULT 'text'::text NOT NULL,
+    reference text,
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference))
 );
 
 ALTER TABLE ONLY oxbow.memories_document
@@ -575,7 +579,9 @@ CREATE TABLE oxbow.memories_episodic (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key))
+    modality text DEFAULT 'text'::text NOT NULL,
+    reference text,
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference))
 )
 WITH (fillfactor='95');
 
@@ -665,7 +671,9 @@ CREATE TABLE oxbow.memories_fact (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key))
+    modality text DEFAULT 'text'::text NOT NULL,
+    reference text,
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference))
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.1');
 
@@ -757,10 +765,12 @@ CREATE TABLE oxbow.memories_trait (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
+    modality text DEFAULT 'text'::text NOT NULL,
+    reference text,
     CONSTRAINT trait_confidence_range CHECK (((trait_confidence IS NULL) OR ((trait_confidence >= (0)::double precision) AND (trait_confidence <= (1)::double precision)) OR oxbow.reject('trait_confidence'::text, (trait_confidence)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT trait_stage_known CHECK (((trait_stage IS NULL) OR (trait_stage = ANY (ARRAY['trend'::text, 'candidate'::text, 'emerging'::text, 'established'::text, 'core'::text, 'dissolved'::text])) OR oxbow.reject('trait_stage'::text, trait_stage, 'must be trend, candidate, emerging, established, core or dissolved'::text))),
     CONSTRAINT trait_subtype_known CHECK (((trait_subtype IS NULL) OR (trait_subtype = ANY (ARRAY['behavior'::text, 'preference'::text, 'core'::text])) OR oxbow.reject('trait_subtype'::text, trait_subtype, 'must be behavior, preference or core'::text))),
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference))
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
 

@@ -32,12 +32,15 @@ type ContextPart struct {
 	// Line is the line in the block. The first line of a section includes its heading.
 	Line   string `json:"line"`
 	Tokens int    `json:"tokens"` // the estimated length of Line
+
+	Modality  Modality `json:"modality"`
+	Reference string   `json:"reference,omitzero"`
 }
 
 // Context calls oxbow.context_parts. It also returns the embedding model of the database.
 func Context(ctx context.Context, db DB, p ContextParams) ([]ContextPart, EmbeddingModel, error) {
 	return collectWithModel[ContextPart](ctx, db, `
-		select section, id, memory_type as type, stage, at, text, line, tokens
+		select section, id, memory_type as type, stage, at, text, line, tokens, modality, reference
 		from oxbow.context_parts(user_id => $1, query => $2, embedding => $3, max_tokens => coalesce($4::integer, 1000),
 		  types => $5,
 		       contexts => $6, agent => $7, now => $8)`,

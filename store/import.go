@@ -124,6 +124,7 @@ func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 		"tier":          "coalesce(tier, 'normal')",
 		"access_count":  "coalesce(access_count, 0)",
 		"sensitivity":   "coalesce(sensitivity, 0)",
+		"modality":      "coalesce(modality, 'text')",
 	}
 	columns := copyColumns[:len(copyColumns)-2]
 	values := make([]string, len(columns))
@@ -252,6 +253,7 @@ var copyColumns = []string{
 	"trait_window_start", "trait_window_end", "trait_derived_from", "trait_next_transition_at", "trait_key",
 	"trait_contexts",
 	"trait_review_due_at", "trait_edited_at", "expires_at", "sensitivity", "sealed", "sealed_key", "former_ends",
+	"modality", "reference",
 	"record_table", "record",
 }
 
@@ -266,6 +268,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		Topic: f.string("topic"), Verified: f.boolean("verified"),
 		ValidAt: f.time("valid_at"), InvalidAt: f.time("invalid_at"),
 		ExpiresAt: f.time("expires_at"), Seq: f.integer("seq"), Importance: f.number("importance"), Metadata: f.metadata(),
+		Modality: Modality(f.string("modality")), Reference: f.string("reference"),
 	}
 	at := f.time("at")
 	if m.ValidAt.IsZero() {
@@ -310,7 +313,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		null(f.string("trait_derived_from")), null(f.time("trait_next_transition_at")), null(f.string("trait_key")),
 		jsonOrNull(f.object("trait_contexts")), null(f.time("trait_review_due_at")), null(f.time("trait_edited_at")),
 		null(m.ExpiresAt), f.integer("sensitivity"), f.bytes("sealed"), null(f.string("sealed_key")),
-		f.times("former_ends"),
+		f.times("former_ends"), null(string(m.Modality)), null(m.Reference),
 	}
 	if err := f.done(); err != nil {
 		return nil, err

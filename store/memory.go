@@ -21,6 +21,25 @@ const (
 // MemoryTypes returns every memory type.
 func MemoryTypes() []MemoryType { return []MemoryType{Fact, Episodic, Trait, Document} }
 
+// Modality is the kind of what a memory describes. The content of a memory that is not text is its caption, by which it
+// is found.
+type Modality string
+
+// The modalities.
+const (
+	ModalityText  Modality = "text"
+	ModalityImage Modality = "image"
+	ModalityAudio Modality = "audio"
+	ModalityVideo Modality = "video"
+	ModalityCode  Modality = "code"
+	ModalityFile  Modality = "file"
+)
+
+// Modalities returns every modality.
+func Modalities() []Modality {
+	return []Modality{ModalityText, ModalityImage, ModalityAudio, ModalityVideo, ModalityCode, ModalityFile}
+}
+
 // NewMemory is a memory to store. Only UserID and Content are required. A zero value means the
 // default.
 type NewMemory struct {
@@ -63,9 +82,15 @@ type NewMemory struct {
 	Importance *float64
 	// Metadata is any value that encodes to a JSON object: a map, a struct or a json.RawMessage.
 	Metadata any
+	// Modality is text (default), image, audio, video, code or file. Content is then its caption or transcript, or the
+	// code.
+	Modality Modality
+	// Reference is where your application keeps the image, audio, video or file, or what the text or code is from: a
+	// URI or a path of at most 2048 bytes. Oxbow never reads it.
+	Reference string
 	// Sensitivity is between 0 (default) and 3. A memory of sensitivity 2 or 3 is never recalled. The
 	// client's Sealer seals the text of a memory of sensitivity 3. A sealed memory is never searched, reflected on or logged, and only Get returns
-	// its text. It cannot have a Speaker or Metadata, because those are not sealed.
+	// its text. It cannot have a Speaker, Metadata or Reference, because those are not sealed.
 	Sensitivity int
 }
 
@@ -107,6 +132,9 @@ type Memory struct {
 	AccessCount    int            `json:"access_count"`
 	LastAccessedAt time.Time      `json:"last_accessed_at,omitzero"`
 	Metadata       map[string]any `json:"metadata"`
+
+	Modality  Modality `json:"modality"`
+	Reference string   `json:"reference,omitzero"` // where the application keeps the image, …
 
 	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; Content is "[sealed]" at 3 until a Sealer opens it
 	SealedKey   string `json:"sealed_key,omitzero"`  // the id of the key that opens it
@@ -151,12 +179,13 @@ func GetMemory(ctx context.Context, db DB, userID string, id uuid.UUID) (Memory,
 const selectMemories = `
 	select user_id, memory_type as type, id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
 	       expires_at, forgotten_at, forgotten_by, superseded_by, version, session_id, seq, speaker, agent_id, external_id,
-	       source, category, topic, verified, tier, importance, strength, mention_count, access_count, last_accessed_at, metadata,
-	       sensitivity, sealed, sealed_key, trait_subtype as subtype, trait_stage as stage, trait_confidence as confidence,
-	       trait_confidence_at as confidence_at, trait_context as context, trait_parent_id as parent_id,
-	       trait_reinforcement_count as reinforcement_count, trait_contradiction_count as contradiction_count,
-	       trait_last_reinforced as last_reinforced, trait_first_observed as first_observed,
-	       trait_window_start as window_start, trait_window_end as window_end, trait_derived_from as derived_from
+	       source, category, topic, verified, tier, importance, strength, mention_count, access_count, last_accessed_at,
+	       metadata, modality, reference, sensitivity, sealed, sealed_key, trait_subtype as subtype,
+	       trait_stage as stage, trait_confidence as confidence, trait_confidence_at as confidence_at,
+	       trait_context as context, trait_parent_id as parent_id, trait_reinforcement_count as reinforcement_count,
+	       trait_contradiction_count as contradiction_count, trait_last_reinforced as last_reinforced,
+	       trait_first_observed as first_observed, trait_window_start as window_start, trait_window_end as window_end,
+	       trait_derived_from as derived_from
 	  from oxbow.memories`
 
 // memoryRow is a row of oxbow.memories.

@@ -41,6 +41,8 @@ type Result struct {
 	Importance float64        `json:"importance"`
 	Metadata   map[string]any `json:"metadata"`
 	Explain    Explanation    `json:"explain"`
+	Modality   Modality       `json:"modality"`
+	Reference  string         `json:"reference,omitzero"`
 }
 
 // Explanation breaks a score down. The score is the weighted sum of the channel scores, times 1
@@ -97,7 +99,8 @@ type ChannelScore struct {
 func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingModel, error) {
 	return collectWithModel[Result](ctx, db, `
 		select id, memory_type as type, content, score, valid_at, invalid_at, created_at, expired_at, session_id,
-		       seq, speaker, agent_id, external_id, category, importance, metadata, explain
+		       seq, speaker, agent_id, external_id, category, importance, metadata, explain,
+		       modality, reference
 		from oxbow.recall(user_id => $1, query => $2, embedding => $3, types => $4,
 		       max_results => coalesce($5::integer, 10), contexts => $6, agent => $7, metadata_contains => $8,
 		       valid_as_of => $9, believed_as_of => $10, now => $11)`,

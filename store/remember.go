@@ -48,9 +48,11 @@ type row struct {
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 	N          int             `json:"n"`
 
-	Sensitivity int    `json:"sensitivity,omitzero"`
-	Sealed      string `json:"sealed,omitzero"` // in PostgreSQL's text format of bytea
-	SealedKey   string `json:"sealed_key,omitzero"`
+	Modality    Modality `json:"modality,omitzero"`
+	Reference   string   `json:"reference,omitzero"`
+	Sensitivity int      `json:"sensitivity,omitzero"`
+	Sealed      string   `json:"sealed,omitzero"` // in PostgreSQL's text format of bytea
+	SealedKey   string   `json:"sealed_key,omitzero"`
 }
 
 // NewBatch validates all memories before any is stored and seals the secret ones. It returns an
@@ -98,7 +100,7 @@ func (b *Batch) encode(i int) ([]byte, error) {
 	b.IDs[i] = m.ID
 	r := row{m.UserID, m.Type, m.ID, m.Content, m.ValidAt.UTC(), m.InvalidAt.UTC(), m.ExpiresAt.UTC(), m.SessionID,
 		m.Seq, m.Speaker, m.AgentID, m.ExternalID, m.Source, m.Category, m.Topic, m.Verified,
-		m.Importance, metadata, i, m.Sensitivity, "", ""}
+		m.Importance, metadata, i, m.Modality, m.Reference, m.Sensitivity, "", ""}
 	if m.Sensitivity == Secret {
 		r.Content, r.Sealed, r.SealedKey, err = seal(b.sealer, r.Content, sealedPlace(r.UserID, r.Type, r.ID))
 		if err != nil {
@@ -142,16 +144,18 @@ func (b *Batch) Insert(ctx context.Context, db DB) (added int64, err error) {
 // keeps the order.
 const insertMemories = `
 	insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, expires_at, session_id,
-	  seq, speaker, agent_id, external_id, source, category, topic, verified, importance, metadata, sensitivity, sealed,
-	  sealed_key)
+	  seq, speaker, agent_id, external_id, source, category, topic, verified, importance, metadata, modality, reference,
+	  sensitivity, sealed, sealed_key)
 	select m.user_id, m.memory_type, m.id, m.content, m.valid_at, m.invalid_at, m.expires_at, m.session_id,
 	  coalesce(m.seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + m.n), m.speaker, m.agent_id,
 	  m.external_id, m.source, m.category, m.topic, coalesce(m.verified, false),
-	  coalesce(m.importance, 0.5), coalesce(m.metadata, '{}'), coalesce(m.sensitivity, 0), m.sealed, m.sealed_key
+	  coalesce(m.importance, 0.5), coalesce(m.metadata, '{}'), coalesce(m.modality, 'text'), m.reference,
+	  coalesce(m.sensitivity, 0), m.sealed, m.sealed_key
 	from json_to_recordset(cast($1::text as json)) as m (user_id text, memory_type text, id uuid, content text,
 	  valid_at timestamptz, invalid_at timestamptz, expires_at timestamptz, session_id text, seq bigint, speaker text,
 	  agent_id text, external_id text, source text, category text, topic text, verified boolean,
-	  importance double precision, metadata jsonb, n integer, sensitivity smallint, sealed bytea, sealed_key text)
+	  importance double precision, metadata jsonb, n integer, modality text,
+	  reference text, sensitivity smallint, sealed bytea, sealed_key text)
 	order by m.n
 	on conflict do nothing`
 

@@ -37,13 +37,17 @@ type TimelineEntry struct {
 	// ContradictedBy is the first memory that contradicts it without superseding it.
 	ContradictedBy uuid.UUID `json:"contradicted_by,omitzero"`
 	Score          float64   `json:"score"` // relevance to the topic; 1 is the highest
+
+	Modality  Modality `json:"modality"`
+	Reference string   `json:"reference,omitzero"`
 }
 
 // Timeline calls oxbow.timeline. It also returns the embedding model of the database.
 func Timeline(ctx context.Context, db DB, p TimelineParams) ([]TimelineEntry, EmbeddingModel, error) {
 	return collectWithModel[TimelineEntry](ctx, db, `
 		select id, memory_type as type, content, category, speaker, session_id, valid_at, invalid_at,
-		       created_at, expired_at, current, superseded_by, contradicted_by, score
+		       created_at, expired_at, current, superseded_by, contradicted_by, score,
+		       modality, reference
 		  from oxbow.timeline(user_id => $1, topic => $2, embedding => $3, types => $4,
 		       max_results => coalesce($5::integer, 50))`,
 		p.UserID, p.Topic, halfVector(p.Embedding), p.Types, p.Limit)

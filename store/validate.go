@@ -16,10 +16,11 @@ import (
 
 // Limits of the schema, in bytes except for maxDepth.
 const (
-	maxUserID  = 255
-	maxName    = 1024 // session_id, external_id
-	maxContent = 1 << 20
-	maxDepth   = 200 // nesting of metadata: PostgreSQL's parser recurses
+	maxUserID    = 255
+	maxName      = 1024 // session_id, external_id
+	maxContent   = 1 << 20
+	maxReference = 2048
+	maxDepth     = 200 // nesting of metadata: PostgreSQL's parser recurses
 )
 
 // The range of times that both timestamptz and RFC 3339 can express.
@@ -97,7 +98,8 @@ func withoutSecret(err error, sensitivity int) error {
 func (m *NewMemory) check() (json.RawMessage, error) {
 	err := checkTexts(m.UserID, m.Content, field{"external_id", m.ExternalID}, field{"session_id", m.SessionID},
 		field{"speaker", m.Speaker}, field{"agent_id", m.AgentID}, field{"source", m.Source},
-		field{"category", m.Category}, field{"topic", m.Topic})
+		field{"category", m.Category}, field{"topic", m.Topic},
+		field{"reference", m.Reference})
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +111,13 @@ func (m *NewMemory) check() (json.RawMessage, error) {
 	}
 	if len(m.Topic) > 255 || m.Topic != "" && strings.TrimSpace(m.Topic) == "" {
 		return nil, Invalid("topic", m.Topic, "must not be blank or longer than 255 bytes")
+	}
+	if err := checkModality(m.Modality, m.Reference); err != nil {
+		return nil, err
+	}
+	if m.Sensitivity == Secret && m.Reference != "" {
+		return nil, Invalid("sensitivity", m.Sensitivity,
+			"must be below 3 for a memory with a reference, which is not sealed")
 	}
 	if err := checkSensitivity("memory", m.Sensitivity, m.Speaker != "" || m.Metadata != nil); err != nil {
 		return nil, err
@@ -162,6 +171,19 @@ func checkTexts(userID, content string, others ...field) error {
 		if slices.Contains([]string{"external_id", "session_id", "speaker"}, f.name) && len(f.value) > maxName {
 			return Invalid(f.name, f.value, "must have at most 1024 bytes")
 		}
+	}
+	return nil
+}
+
+// checkModality checks the kind of a memory and the place of what its content describes.
+func checkModality(modality Modality, reference string) error {
+	switch {
+	case modality != "" && !slices.Contains(Modalities(), modality):
+		return Invalid("modality", modality, "must be text, image, audio, video, code or file")
+	case reference == "" && !slices.Contains([]Modality{"", ModalityText, ModalityCode}, modality):
+		return Invalid("reference", nil, fmt.Sprintf("must say where the %s is: a URI or a path", modality))
+	case reference != "" && strings.TrimSpace(reference) == "" || len(reference) > maxReference:
+		return Invalid("reference", reference, "must not be blank or longer than 2048 bytes")
 	}
 	return nil
 }

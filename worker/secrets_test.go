@@ -36,8 +36,11 @@ func TestSecretMemories(t *testing.T) {
 	require.Equal(t, secretText, get[string](b, `select content from oxbow.memories where id = $1`, ids[0]))
 	require.Equal(t, "contains a secret: credential", get[string](b,
 		`select reason from oxbow.memory_history where event = 'MARK' and memory_id = $1`, ids[0]))
+	b.exec(`insert into oxbow.memories (user_id, content, modality, reference)
+		values ('ann', 'Ann plays', 'video', 'https://ann:s3cretPw9@example.org/a.mp4')`)
 	b.work()
 	require.Zero(t, b.count(`oxbow.river_job where kind = 'embed' and state <> 'completed'`))
+	require.Equal(t, 2, get[int](b, `select sensitivity from oxbow.memories where modality = 'video'`), "its reference")
 
 	// whoever lowers the level has decided
 	b.exec(`update oxbow.memories set sensitivity = 0 where id = $1`, ids[0])

@@ -149,13 +149,17 @@ func typesFlag(f *pflag.FlagSet, into *[]oxbow.MemoryType, usage string, types .
 
 // typeFlag adds --type for one of the types that an application may store, with *into as its default.
 func typeFlag(f *pflag.FlagSet, into *oxbow.MemoryType, usage string) {
-	types := []oxbow.MemoryType{oxbow.TypeFact, oxbow.TypeEpisodic, oxbow.TypeDocument}
+	choiceFlag(f, into, "type", usage, oxbow.TypeFact, oxbow.TypeEpisodic, oxbow.TypeDocument)
+}
+
+// choiceFlag adds a flag for one of several words, with *into as its default.
+func choiceFlag[T ~string](f *pflag.FlagSet, into *T, name, usage string, words ...T) {
 	f.Var(&value{kind: "string", text: string(*into), parse: func(text string) error {
-		if *into = oxbow.MemoryType(text); !slices.Contains(types, *into) {
-			return fmt.Errorf("expected %s", or(types))
+		if *into = T(text); !slices.Contains(words, *into) {
+			return fmt.Errorf("expected %s", or(words))
 		}
 		return nil
-	}}, "type", fmt.Sprintf("%s: %s", usage, or(types)))
+	}}, name, fmt.Sprintf("%s: %s", usage, or(words)))
 }
 
 // moment is a flag for a time, a day, a month or a year. It is read once the user's time zone is known.

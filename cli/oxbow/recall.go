@@ -111,7 +111,7 @@ func (u *user) printRecalled(memories []oxbow.Result) {
 		if episodes {
 			kind = ""
 		}
-		t.add(score(m), u.when(m), kind, m.Speaker, u.until(m), m.Content, m.ID)
+		t.add(score(m), u.when(m), kind, m.Speaker, u.until(m), captioned(m.Modality, m.Content), m.ID)
 	}
 	t.print()
 }
@@ -149,16 +149,27 @@ func (u *user) printExplained(memories []oxbow.Result) {
 		}
 		u.printf("%s\n", joined("  ", fmt.Sprintf("%d. %s", i+1, score(m)), u.when(m), printable(m.Speaker),
 			u.until(m)))
-		u.printf("   %s\n   %s\n", hanging(m.Content, 3, columns), explanation(m.Explain))
+		u.printf("   %s\n   %s\n", hanging(captioned(m.Modality, m.Content), 3, columns), explanation(m.Explain))
 		from := []string{string(m.Type), m.ID.String()}
 		if m.SessionID != "" {
 			from = append(from, "session "+printable(m.SessionID))
+		}
+		if m.Reference != "" {
+			from = append(from, "reference "+printable(m.Reference))
 		}
 		if m.ExternalID != "" {
 			from = append(from, "external id "+printable(m.ExternalID))
 		}
 		u.printf("   %s\n", strings.Join(from, ", "))
 	}
+}
+
+// captioned returns the content of a memory, marked if it is a caption or code.
+func captioned(modality oxbow.Modality, content string) string {
+	if modality == oxbow.ModalityText {
+		return content
+	}
+	return "[" + string(modality) + "] " + content
 }
 
 // explanation describes the parts of a score: the contribution of each channel and the bonuses.

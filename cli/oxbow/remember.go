@@ -11,7 +11,7 @@ import (
 )
 
 func rememberCommand(a *app) *cobra.Command {
-	m := oxbow.NewMemory{Type: oxbow.TypeFact}
+	m := oxbow.NewMemory{Type: oxbow.TypeFact, Modality: oxbow.ModalityText}
 	importance, seq := 0.5, int64(0)
 	var supersedes uuid.UUID
 	var reason string
@@ -27,6 +27,7 @@ input: other users of the machine can see a command line, and the shell records 
 		Example: `  oxbow remember ada "Ada is allergic to walnuts." --importance 0.9
   oxbow remember ada "艾达下周去京都。" --type episodic --at 2025-03-01
   oxbow remember ada "Ada's parcel arrives on Friday." --expires 2099-06-01
+  oxbow remember ada "Luna asleep on the sofa" --modality image --reference photos/luna.jpg
   oxbow remember ada "Ada works in Lund now." --supersedes 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 --at 2025-05-05`,
 		Args: cobra.ExactArgs(2),
 	}
@@ -42,13 +43,15 @@ input: other users of the machine can see a command line, and the shell records 
 	f.StringVar(&m.ExternalID, "external-id", "", "the application's id for it, unique per user and type")
 	f.StringVar(&m.Source, "source", "", "where it came from")
 	f.StringVar(&m.Category, "category", "", "what it is about")
+	choiceFlag(f, &m.Modality, "modality", "what TEXT is or describes", store.Modalities()...)
+	f.StringVar(&m.Reference, "reference", "", "URI or path of what TEXT describes")
 	f.Float64Var(&importance, "importance", 0.5, "importance, 0 to 1")
 	intFlag(f, &m.Sensitivity, "sensitivity", "", 0, 3, "sensitivity; 3 is sealed with the keys in OXBOW_KEYSET")
 	objectFlag(f, &m.Metadata, "metadata", "metadata, a JSON object")
 	idFlag(f, &supersedes, "supersedes", "memory that this one replaces; its other fields are kept")
 	f.StringVar(&reason, "reason", "", "reason for the history, with --supersedes")
 	exclude(f, "supersedes", "type", "until", "expires", "session", "seq", "speaker", "agent", "external-id", "source",
-		"category", "importance", "sensitivity") // the new version keeps them
+		"category", "modality", "reference", "importance", "sensitivity") // the new version keeps them
 	seal := func(ctx context.Context) (oxbow.Option, error) {
 		if m.Sensitivity != store.Secret {
 			return nil, nil

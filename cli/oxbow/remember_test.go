@@ -156,6 +156,8 @@ func TestRememberRefuses(t *testing.T) {
 		{`importance must be between 0 and 1, got NaN`, []string{"u", "x", "--importance", "NaN"}},
 		{`invalid_at must not be before valid_at (2025-02-01T00:00:00Z), got "2025-01-01T00:00:00Z"`,
 			[]string{"u", "x", "--at", "2025-02", "--until", "2025-01"}},
+		{`reference must say where the audio is: a URI or a path`, []string{"u", "x", "--modality", "audio"}},
+		{`reference must not be blank or longer than 2048 bytes`, []string{"u", "x", "--reference", " "}},
 		{`session_id must have at most 1024 bytes`, []string{"u", "x", "--session", strings.Repeat("s", 1025)}},
 		{`user 'u' has no memory ` + id, []string{"u", "x", "--supersedes", id}},
 	} {

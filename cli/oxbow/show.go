@@ -68,7 +68,7 @@ Without --user, search the memories of all users, which is slow in a large datab
 
 func (u *user) printDetails(d details) {
 	m := d.Memory
-	u.printf("%s\n\n", u.paragraph(m.Content))
+	u.printf("%s\n\n", u.paragraph(captioned(m.Modality, m.Content)))
 	u.fields(field{"id", m.ID}, field{"user", m.UserID},
 		field{"type", fmt.Sprintf("%s, version %d", m.Type, m.Version)},
 		field{"state", u.state(m)},
@@ -78,6 +78,7 @@ func (u *user) printDetails(d details) {
 		field{"agent", m.AgentID},
 		field{"external id", m.ExternalID}, field{"source", m.Source}, field{"category", m.Category},
 		field{"topic", m.Topic}, field{"verified", verified(m)}, field{"tier", tier(m)},
+		field{"reference", m.Reference},
 		field{"sensitivity", sensitivity(m)},
 		field{"importance", fmt.Sprint(m.Importance)}, field{"strength", fmt.Sprint(m.Strength)},
 		field{"mentioned", times(m.MentionCount)}, field{"recalled", u.often(m.AccessCount, m.LastAccessedAt)})

@@ -78,8 +78,8 @@ func (u *user) printTimeline(entries []oxbow.TimelineEntry) {
 		if u.day(e.CreatedAt) != u.day(e.ValidAt) {
 			learned = at(e.CreatedAt)
 		}
-		t.add(i+1, at(e.ValidAt), at(e.InvalidAt), now, kind, e.Speaker, oneline.Shorten(e.Content, 300),
-			outcome(e, numbers), learned, e.ID)
+		content := oneline.Shorten(captioned(e.Modality, e.Content), 300)
+		t.add(i+1, at(e.ValidAt), at(e.InvalidAt), now, kind, e.Speaker, content, outcome(e, numbers), learned, e.ID)
 	}
 	t.print()
 }

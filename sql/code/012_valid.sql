@@ -32,13 +32,32 @@ begin
 end $$;
 call oxbow.grant_app('valid_sealed');
 
+-- valid_modality reports whether the kind of a memory and the place of what its content describes are allowed.
+create or replace function oxbow.valid_modality(_modality text, _reference text, _sensitivity smallint)
+returns boolean
+language plpgsql immutable as $$
+begin
+  if _modality not in ('text', 'image', 'audio', 'video', 'code', 'file') then
+    return oxbow.reject('modality', _modality, 'must be text, image, audio, video, code or file');
+  elsif _reference is null and _modality not in ('text', 'code') then
+    return oxbow.reject('reference', null, 'must say where the ' || _modality || ' is: a URI or a path');
+  elsif octet_length(_reference) > 2048 or _reference !~ '\S' then
+    return oxbow.reject('reference', _reference, 'must not be blank or longer than 2048 bytes');
+  elsif _sensitivity = 3 and _reference is not null then
+    return oxbow.reject('sensitivity', '3', 'must be below 3 for a memory with a reference, which is not sealed');
+  end if;
+  return true;
+end $$;
+call oxbow.grant_app('valid_modality');
+
 -- valid_memory reports whether the values of a memory are allowed.
 create or replace function oxbow.valid_memory(_user_id text, _content text, _valid_at timestamptz,
   _invalid_at timestamptz, _created_at timestamptz, _expired_at timestamptz, _updated_at timestamptz,
   _forgotten_at timestamptz, _forgotten_by text, _last_accessed_at timestamptz, _expires_at timestamptz,
   _activated_at timestamptz, _used_at timestamptz, _negated_at timestamptz, _session_id text, _speaker text,
   _external_id text, _source text, _importance double precision, _strength double precision, _tier text,
-  _topic text, _metadata jsonb, _sensitivity smallint, _sealed bytea, _sealed_key text) returns boolean
+  _topic text, _metadata jsonb, _sensitivity smallint, _sealed bytea, _sealed_key text, _modality text,
+  _reference text) returns boolean
 language plpgsql immutable as $$
 begin
   if octet_length(_user_id) not between 1 and 255 then
@@ -77,6 +96,9 @@ begin
     return oxbow.reject('speaker', _speaker, 'must have at most 1024 bytes');
   elsif octet_length(_session_id) > 1024 then
     return oxbow.reject('session_id', _session_id, 'must have at most 1024 bytes');
+  elsif (_modality <> 'text' or _reference is not null)
+     and not oxbow.valid_modality(_modality, _reference, _sensitivity) then
+    return false;
   elsif _sensitivity not between 0 and 2 or _sealed is not null or _sealed_key is not null then
     return oxbow.valid_sealed('memory', _content, _speaker, _metadata, _sensitivity, _sealed, _sealed_key);
   end if;

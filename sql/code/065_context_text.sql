@@ -75,6 +75,13 @@ return case when not _chinese then _context else case _context
   when 'work' then '工作' when 'personal' then '个人' when 'social' then '社交'
   when 'learning' then '学习' when 'general' then '一般' else _context end end;
 
+-- context_mark returns what precedes a memory that is not text in the block.
+create or replace function oxbow.context_mark(_modality text, _chinese boolean) returns text
+language sql immutable parallel safe
+return case when _modality = 'text' then '' when not _chinese then '[' || _modality || '] ' else case _modality
+  when 'image' then '[图片] ' when 'audio' then '[音频] ' when 'video' then '[视频] ' when 'code' then '[代码] '
+  else '[文件] ' end end;
+
 -- trait_remark returns the note that follows a trait in the block: that it is uncertain, and what it
 -- depends on.
 create or replace function oxbow.trait_remark(_stage text, _tendencies jsonb, _contexts text[], _chinese boolean)

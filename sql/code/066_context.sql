@@ -7,7 +7,7 @@
 create or replace function oxbow.context_traits(_user_id text, _query text, _embedding halfvec, _max_tokens integer,
   _contexts text[], _now timestamptz)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
-  tendencies jsonb)
+  tendencies jsonb, modality text, reference text)
 language plpgsql stable as $$
 #variable_conflict error
 declare
@@ -37,7 +37,7 @@ begin
              order by case t.subtype when 'behavior' then r.place end, t.confidence desc, t.id) as place
       from trait t left join relevant r on r.id = t.id
   )
-  select o.subtype, o.id, 'trait', o.stage, null::timestamptz, null::text, o.content, o.tendencies
+  select o.subtype, o.id, 'trait', o.stage, null::timestamptz, null::text, o.content, o.tendencies, 'text', null::text
     from ordered o
    where o.place <= _max_tokens -- more do not fit
    order by array_position('{core,preference,behavior}', o.subtype), o.place;
@@ -48,7 +48,7 @@ end $$;
 create or replace function oxbow.context_memories(_user_id text, _query text, _embedding halfvec, _max_tokens integer,
   _types text[], _contexts text[], _agent text, _now timestamptz)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
-  tendencies jsonb)
+  tendencies jsonb, modality text, reference text)
 language plpgsql stable as $$
 #variable_conflict error
 declare
@@ -58,7 +58,8 @@ begin
     return;
   elsif _query ~ '\S' or _embedding is not null then
     return query
-    select 'memory', r.id, r.memory_type, null, coalesce(r.valid_at, r.created_at), r.speaker, r.content, null::jsonb
+    select 'memory', r.id, r.memory_type, null, coalesce(r.valid_at, r.created_at), r.speaker, r.content, null::jsonb,
+           r.modality, r.reference
       from oxbow.recall(_user_id, _query, _embedding, types => _types, max_results => _max_results,
              contexts => _contexts, agent => _agent, now => _now) r;
     return;
@@ -78,7 +79,7 @@ begin
      limit _max_results
   )
   select 'memory', m.id, m.memory_type::text, null, coalesce(m.valid_at, m.created_at), m.speaker, m.content,
-         null::jsonb
+         null::jsonb, m.modality, m.reference
     from best b
    cross join lateral (
     select m.* from oxbow.memories m
@@ -103,7 +104,7 @@ create or replace function oxbow.context_parts(user_id text, query text default 
   max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,
   now timestamptz default null)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, text text, line text,
-  tokens integer)
+  tokens integer, modality text, reference text)
 language plpgsql stable security definer as $$
 #variable_conflict error
 declare
@@ -153,15 +154,18 @@ begin
     memory_type := _part.memory_type;
     stage := _part.stage;
     at := _part.at;
+    modality := _part.modality;
+    reference := _part.reference;
     if _part.memory_type = 'trait' then
       text := oxbow.shorten(_part.content, _trait);
       line := '- ' || text || oxbow.trait_remark(_part.stage, _part.tendencies, contexts, _chinese);
     else
       text := oxbow.shorten(_part.content, _memory);
-      line := '- ' || text;
+      line := '- ' || oxbow.context_mark(modality, _chinese) || text;
       if _part.memory_type = 'episodic' then
         line := '- ' || concat_ws(', ', to_char(_part.at at time zone _zone, 'YYYY-MM-DD'),
-                  nullif(oxbow.shorten(_part.speaker, 20), '')) || ': ' || text;
+                  nullif(oxbow.shorten(_part.speaker, 20), '')) || ': ' || oxbow.context_mark(modality, _chinese)
+                || text;
       end if;
     end if;
     if _open is distinct from section then

@@ -50,12 +50,13 @@ call oxbow.grant_worker('refuse_vectors');
 -- that the model's provider refuses counts as having a vector. The plan is kept, because planning takes longer than
 -- execution.
 create or replace function oxbow.embeddables(_user_ids text[], _ids uuid[], _model text)
-returns table (user_id text, id uuid, content text, speaker text, has_terms boolean, has_vector boolean)
+returns table (user_id text, id uuid, content text, speaker text, reference text, has_terms boolean,
+  has_vector boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
 begin
   return query
-  select m.user_id, m.id, m.content, coalesce(m.speaker, ''),
+  select m.user_id, m.id, m.content, coalesce(m.speaker, ''), coalesce(m.reference, ''),
          (select true from oxbow.memory_terms t
            where t.user_id = m.user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is not null,
          (select true from oxbow.memory_vectors v

@@ -42,8 +42,8 @@ end $$;
 -- supersede stores a new version of a memory and returns its id. The old version is true until valid_at (default: now)
 -- and believed until now. To supersede a version that was wrong from the start, pass its own valid_at. A new version
 -- with that beginning, or one within a time that is over, ends when the old one did. It inherits type, session and
--- position in it, speaker, agent, source, category, topic, importance, strength, tier and expiry, but not verified,
--- because nobody has confirmed the new text. Unless metadata is given, it also inherits that, with only the entities
+-- position in it, speaker, agent, source, category, topic, importance, strength, tier, expiry, modality and reference,
+-- but not verified, because nobody has confirmed the new text. Unless metadata is given, it also inherits that, with only the entities
 -- that the new content names. external_id stays with the old version, so that a repeated import still finds it.
 create or replace function oxbow.supersede(user_id text, id uuid, content text, valid_at timestamptz default null,
   metadata jsonb default null, reason text default null, actor text default 'app') returns uuid
@@ -81,12 +81,14 @@ begin
 
   kept := coalesce(supersede.metadata, oxbow.inherited_metadata(old.metadata, supersede.content));
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, invalid_at, version, session_id, seq,
-    speaker, agent_id, source, category, topic, importance, strength, used_at, tier, metadata, expires_at, sensitivity)
+    speaker, agent_id, source, category, topic, importance, strength, used_at, tier, metadata, expires_at, sensitivity,
+    modality, reference)
   values (old.user_id, old.memory_type, new_id, supersede.content, supersede.valid_at,
     case when supersede.valid_at <= least(coalesce(old.valid_at, old.created_at), old.invalid_at)
            or supersede.valid_at < old.invalid_at and old.invalid_at <= now() then old.invalid_at end,
     old.version + 1, old.session_id, old.seq, old.speaker, old.agent_id, old.source, old.category, old.topic,
-    old.importance, old.strength, old.used_at, old.tier, kept, old.expires_at, old.sensitivity);
+    old.importance, old.strength, old.used_at, old.tier, kept, old.expires_at, old.sensitivity, old.modality,
+    old.reference);
   if old.source = 'summary' then -- the conversation continues with the new version
     insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
     select s.user_id, s.memory_type, new_id, s.session_id from oxbow.memory_sources s

@@ -67,7 +67,7 @@ create or replace function oxbow.timeline(user_id text, topic text, embedding ha
   types text[] default null, max_results integer default 50)
 returns table (id uuid, memory_type text, content text, category text, speaker text, session_id text,
   valid_at timestamptz, invalid_at timestamptz, created_at timestamptz, expired_at timestamptz, current boolean,
-  superseded_by uuid, contradicted_by uuid, score double precision)
+  superseded_by uuid, contradicted_by uuid, score double precision, modality text, reference text)
 language plpgsql stable security definer
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set jit = off as $$
@@ -118,7 +118,7 @@ begin
          m.created_at, m.expired_at,
          m.memory_type = 'fact' and m.expired_at is null and s.since <= now()
            and (m.invalid_at is null or m.invalid_at > now()) and (m.expires_at is null or m.expires_at > now()),
-         coalesce(followed.by, kept.id), against.id, b.score
+         coalesce(followed.by, kept.id), against.id, b.score, m.modality, m.reference
     from best b
    cross join lateral (
      select m.* from oxbow.memories m

@@ -54,7 +54,8 @@ create or replace function oxbow.recall(user_id text, query text, embedding half
   believed_as_of timestamptz default null, now timestamptz default null)
 returns table (id uuid, memory_type text, content text, score double precision, valid_at timestamptz,
   invalid_at timestamptz, created_at timestamptz, expired_at timestamptz, session_id text, seq bigint, speaker text,
-  agent_id text, external_id text, category text, importance double precision, metadata jsonb, explain jsonb)
+  agent_id text, external_id text, category text, importance double precision, metadata jsonb, explain jsonb,
+  modality text, reference text)
 language plpgsql stable security definer
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set jit = off as $$
@@ -184,8 +185,8 @@ begin
        select m.id, m.content, m.valid_at,
               oxbow.end_believed(m.expired_at, m.invalid_at, m.former_ends, recall.believed_as_of) as invalid_at,
               m.created_at, m.expired_at, m.session_id, m.seq, m.speaker, m.agent_id, m.external_id, m.category,
-              m.importance, m.metadata, m.activated_at, m.used_at, m.mentions, m.negated_at, m.strength, m.tier,
-              m.source, m.trait_stage, m.trait_subtype, m.trait_confidence, m.trait_confidence_at,
+              m.importance, m.metadata, m.modality, m.reference, m.activated_at, m.used_at, m.mentions, m.negated_at,
+              m.strength, m.tier, m.source, m.trait_stage, m.trait_subtype, m.trait_confidence, m.trait_confidence_at,
               m.trait_reinforcement_count, m.trait_next_transition_at, m.trait_window_end
          from oxbow.memories m
         where m.user_id = recall.user_id and m.memory_type = r.type and m.id = r.id offset 0) m
@@ -227,7 +228,8 @@ begin
            'supporting', v.supporting, 'contradicting', v.contradicting))
          else jsonb_build_object('weight', jsonb_build_object(
            'share', b.share, 'time', b.w_time, 'reinforcement', b.w_reinforcement, 'conflict', b.w_conflict,
-           'importance', b.w_importance, 'momentum', b.w_momentum, 'strength', b.w_strength)) end
+           'importance', b.w_importance, 'momentum', b.w_momentum, 'strength', b.w_strength)) end,
+         b.modality, b.reference
     from best b
    cross join every e
    cross join lateral (

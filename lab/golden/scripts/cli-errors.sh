@@ -31,6 +31,8 @@ oxbow remember ada x --type trait
 oxbow remember ada x --type dream
 oxbow remember ada x --importance 2
 oxbow remember ada x --sensitivity 4
+oxbow remember ada x --modality smell
+oxbow remember ada x --modality image
 oxbow remember ada x --at soon
 oxbow remember ada x --at 2024-02-01 --until 2024-01-01
 oxbow remember ada x --supersedes 00000000-0000-4000-8000-000000000009

@@ -56,6 +56,7 @@ oxbow entities demo-zhouyun
 oxbow remember ada "Ada is allergic to walnuts." --importance 0.9 --category health --external-id a1 --at 2024-03-01 | tee id
 oxbow remember ada "Ada is allergic to walnuts." --external-id a1
 oxbow remember ada "艾达下周去京都。" --type episodic --at 2025-03-01 --session chat-1 --seq 4 --speaker Ada --agent desk --source golden --metadata '{"context": "personal"}' --until 2025-03-09
+oxbow remember ada "The view from Ada's window" --type episodic --at 2025-03-02 --modality image --reference photos/view.jpg
 oxbow remember ada "Ada is allergic to all nuts." --supersedes $(cat id) --at 2024-06-01 --reason "the doctor said so" | tee id2
 oxbow work --until-idle --now 2025-07-05
 oxbow show $(cat id2) --user ada
