@@ -131,6 +131,7 @@ type sense struct {
 	words      []string // those that carry matter, in their order: stems, and characters of Chinese
 	objects    []string // the same without verbs of liking and taking, and without how often
 	negated    bool
+	not        bool // the same without what its words mean, so that "I'm not allergic to nuts" negates "I'm allergic to nuts"
 	over       bool // it states that something has ended
 	continues  bool // it states that something continues
 	taste      bool // it is about liking or taking something
@@ -138,6 +139,7 @@ type sense struct {
 	sentences  int
 	unsaid     bool       // it asks, supposes or wishes, or is so only for now
 	theirs     bool       // it is about somebody else
+	subject    string     // whom a stored fact is about, if that is another than the user
 	head       int        // how many objects precede a preposition: one in "sugar in my tea"
 	turns      [][]string // the objects of what it takes back or renews
 	several    bool       // it may be about more than one thing, or somebody's: "tea and coffee", "my sister's dog", 茶和咖啡
@@ -186,6 +188,10 @@ func senseIn(text string, said []part) sense {
 	}
 	if s.over {
 		s.negated = true
+	}
+	s.not = s.negated
+	if len(said) == 1 {
+		s.subject = said[0].subject
 	}
 	if asked, answer, ok := strings.Cut(text, " — "); ok { // "Where do you live? — Porto"
 		if a, ok := answers(asked, answer); ok {
@@ -243,7 +249,8 @@ func (s *sense) read(one sentence) {
 
 // says reports whether two statements mean the same.
 func (s *sense) says(h *sense) bool {
-	return s.negated == h.negated && len(s.words) > 0 && (slices.Equal(s.words, h.words) || s.continuesWhat(h))
+	return s.negated == h.negated && len(s.words) > 0 &&
+		(s.not == h.not && slices.Equal(s.words, h.words) || s.continuesWhat(h))
 }
 
 // continuesWhat reports whether a statement such as "I still like tea" only continues h: it is about the same and adds
@@ -343,7 +350,11 @@ const maxCloser = 3
 // denies reports whether of the same things one statement says yes, and the other no or no longer.
 func (s *sense) denies(h *sense) bool {
 	switch {
-	case s.negated == h.negated || s.unsaid || h.theirs || h.sentences > 1:
+	case s.unsaid || h.theirs && (h.subject == "" || h.subject != s.subject) || h.sentences > 1:
+		return false
+	case s.not != h.not && s.sentences == 1 && len(s.words) > 0 && slices.Equal(s.words, h.words):
+		return true
+	case s.negated == h.negated:
 		return false
 	case s.taste != h.taste && !s.over && !h.over:
 		return false

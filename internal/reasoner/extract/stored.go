@@ -33,10 +33,12 @@ func (*Extractor) Fact(content, speaker string) reasoner.Candidate {
 			importance, c.Category = r.importance, r.categoryOf(p.subject)
 		}
 	}
-	if len(c.About) == 0 && len(parts) == 1 && c.Category != reasoner.Temporary && (c.Negates || !past) {
-		// Also what somebody has or does, which a later fact may end.
+	if len(c.About) == 0 && len(parts) == 1 {
+		// Also what somebody has, does or wants, which a later fact may end.
 		s := senseIn("", []part{{sentence: parts[0].sentence}})
-		if key := tasteIn(&s); key != "" {
+		lasts := c.Category == reasoner.StablePreference || c.Category == reasoner.ShortPreference ||
+			parts[0].thirdPerson || !past
+		if key := tasteIn(&s); key != "" && (lasts || c.Negates || len(s.turns) > 0) {
 			c.About = []string{keyOf(parts[0].subject, key)}
 		}
 	}
@@ -237,7 +239,9 @@ func (s *sentence) says(i int) sentence {
 	} else if s.Len("stored.state", v) > 0 {
 		return read("I'm " + before + s.mine(v))
 	} else if plain := base(word); plain != word {
-		return read("I " + before + plain + " " + s.mine(v+1))
+		one := read("I " + before + plain + " " + s.mine(v+1))
+		one.thirdPerson = true
+		return one
 	}
 	return read("I " + before + s.mine(v))
 }

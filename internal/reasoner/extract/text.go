@@ -19,6 +19,8 @@ type sentence struct {
 	words  int         // of Latin letters, and numbers
 	found  []attribute // once looked is true
 	looked bool
+
+	thirdPerson bool // its verb was in the third person, so it is not of the past: "reads"
 }
 
 // read tokenizes a sentence.
