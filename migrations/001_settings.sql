@@ -11,12 +11,16 @@ language plpgsql stable as $$ begin return false; end $$;
 create function oxbow.valid_time(_field text, _at timestamptz) returns boolean
 language plpgsql immutable as $$ begin return false; end $$;
 
+-- A mention of a memory after its insertion. Whether it was frequent is decided when it is made.
+create type oxbow.mention as (at timestamptz, frequent boolean);
+
 create function oxbow.valid_memory(_user_id text, _content text, _valid_at timestamptz, _invalid_at timestamptz,
   _created_at timestamptz, _expired_at timestamptz, _updated_at timestamptz, _forgotten_at timestamptz,
   _forgotten_by text, _last_accessed_at timestamptz, _expires_at timestamptz, _activated_at timestamptz,
   _used_at timestamptz, _negated_at timestamptz, _session_id text, _speaker text, _external_id text, _source text,
   _importance double precision, _strength double precision, _tier text, _topic text, _metadata jsonb,
-  _sensitivity smallint, _sealed bytea, _sealed_key text, _modality text, _reference text) returns boolean
+  _sensitivity smallint, _sealed bytea, _sealed_key text, _modality text, _reference text,
+  _mention_count integer, _mentions oxbow.mention[]) returns boolean
 language plpgsql immutable as $$ begin return false; end $$;
 
 create function oxbow.valid_message(_user_id text, _session_id text, _role text, _content text, _speaker text,
@@ -65,6 +69,19 @@ create table oxbow.settings (
           '|| !(@ >= 0 && @ <= 1000000000 && @.floor() == @))'
     or oxbow.reject('conversations', value::text, 'must be an object in which quiet_seconds, messages, summary_after '
          'and summary_days are whole numbers from 0')),
+  constraint conversations_ended_session check (key <> 'conversations'
+    or coalesce(value ->> 'ended_session' in ('reopen', 'reject'), not value ? 'ended_session')
+    or oxbow.reject('conversations.ended_session', value ->> 'ended_session', 'must be reopen or reject')),
+  constraint conversations_policies check (key <> 'conversations'
+    or not value ? 'policies'
+    or jsonb_typeof(value -> 'policies') = 'object'
+      and (value -> 'policies')
+          - '{identity,stable_preference,short_preference,fact,skill,temporary}'::text[] = '{}'
+      and not value @? '$.policies.* ? (!(@ like_regex "^(latest_wins|version_keep|weight_balance)$") '
+          '|| (@ like_regex "^.") is unknown)'
+    or oxbow.reject('conversations.policies', (value -> 'policies')::text,
+         'must have latest_wins, version_keep or weight_balance for any of identity, stable_preference, '
+         'short_preference, fact, skill and temporary')),
   constraint recall_setting check (key <> 'recall'
     or jsonb_typeof(value) = 'object'
       and not value @? '$.* ? ((@ >= 0 && @ <= 1000) is unknown || !(@ >= 0 && @ <= 1000))'
@@ -269,3 +286,4 @@ create table oxbow.recall_rules (
 drop table oxbow.recall_rules, oxbow.trait_rules, oxbow.policy_changes, oxbow.policy_definitions cascade;
 drop table oxbow.settings;
 drop function oxbow.content_hash, oxbow.valid_message, oxbow.valid_memory, oxbow.valid_time, oxbow.is_timezone, oxbow.reject;
+drop type oxbow.mention;

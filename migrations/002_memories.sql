@@ -24,9 +24,6 @@ select n, c.category
     ('temporary', '{temporary,temp,mood,emotion,state,plan,plans,todo,reminder,临时,临时信息,心情,情绪,状态,计划}')
   ) c(category, names), unnest(c.names) n;
 
--- A mention of a memory after its insertion. Whether it was frequent is decided when it is made.
-create type oxbow.mention as (at timestamptz, frequent boolean);
-
 create table oxbow.memories (
   user_id          text not null,
   memory_type      oxbow.memory_type not null default 'fact',
@@ -107,7 +104,7 @@ create table oxbow.memories (
   constraint valid check (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
     forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker,
     external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key,
-    modality, reference))
+    modality, reference, mention_count, mentions))
 ) partition by list (memory_type);
 
 create table oxbow.memories_fact partition of oxbow.memories for values in ('fact')
@@ -189,6 +186,5 @@ create type oxbow.recall_filter as (
 
 drop type oxbow.recall_filter cascade;
 drop table oxbow.fact_subjects, oxbow.memories cascade;
-drop type oxbow.mention cascade;
 drop table oxbow.category_names cascade;
 drop domain oxbow.memory_type;

@@ -14,8 +14,8 @@ create table oxbow.users (
     or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
   constraint timezone_known check (oxbow.is_timezone(timezone)
     or oxbow.reject('timezone', timezone, 'must be the name of a time zone, such as Asia/Shanghai')),
-  constraint forgetting_factor_range check (forgetting_factor > 0 and forgetting_factor < 'Infinity'
-    or oxbow.reject('forgetting_factor', forgetting_factor::text, 'must be above 0, and finite')),
+  constraint forgetting_factor_range check (forgetting_factor between 0.001 and 1000
+    or oxbow.reject('forgetting_factor', forgetting_factor::text, 'must be between 0.001 and 1000')),
   constraint metadata_object check (jsonb_typeof(metadata) = 'object'
     or oxbow.reject('metadata', metadata::text, 'must be a JSON object'))
 );

@@ -35,6 +35,8 @@ create table oxbow.memory_links (
     relation in ('source', 'merged_from', 'compressed_from', 'related_to', 'supersedes', 'contradicts')
     or oxbow.reject('relation', relation,
          'must be source, merged_from, compressed_from, related_to, supersedes or contradicts')),
+  constraint weight_range check (weight between 0 and 1000000
+    or oxbow.reject('weight', weight::text, 'must be between 0 and 1000000')),
   foreign key (user_id, from_type, from_id) references oxbow.memories (user_id, memory_type, id) on delete cascade,
   foreign key (user_id, to_type, to_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );

@@ -53,6 +53,7 @@ func TestBadMemoriesAreRefusedByFieldAndValue(t *testing.T) {
 		"long session":     {row{"session_id": strings.Repeat("x", 1025)}, "session_id", "1025 bytes"},
 		"long speaker":     {row{"speaker": strings.Repeat("x", 1025)}, "speaker", "1025 bytes"},
 		"strength -1":      {row{"strength": -1.0}, "strength", "'-1'"},
+		"mentions -1":      {row{"mention_count": -1}, "mention_count", "'-1'"},
 		"strength NaN":     {row{"strength": math.NaN()}, "strength", "'NaN'"},
 		"strength inf":     {row{"strength": math.Inf(1)}, "strength", "'Infinity'"},
 		"trait":            {row{"memory_type": "trait"}, "memory_type", "'trait'"},
@@ -163,6 +164,35 @@ func TestVectorNeedsItsMemory(t *testing.T) {
 	require.Equal(t, "23503", fails(t, tx, insert, "ann", "episodic", id, axis(0)).Code)
 }
 
+func TestBadMentionsAreRefused(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for mentions, refused := range map[string]bool{
+		"array[('-infinity', false)::oxbow.mention]": true, "array[(null, false)::oxbow.mention]": true,
+		"array[null::oxbow.mention]": true, "array[('2025-01-01', false)::oxbow.mention]": false,
+	} {
+		sql := "insert into oxbow.memories (user_id, content, mentions) values ('ann', 'one', " + mentions + ")"
+		if !refused {
+			exec(t, tx, sql)
+			continue
+		}
+		require.Equal(t, "mentions", fails(t, tx, sql).ColumnName, mentions)
+	}
+}
+
+func TestBadLinksAreRefused(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	id := remember(t, tx, row{"user_id": "ann"})
+	for field, value := range map[string]string{"relation": "'likes'", "weight": "'NaN'"} {
+		link := map[string]string{"relation": "'source'", "weight": "1"}
+		link[field] = value
+		require.Equal(t, field, fails(t, tx, fmt.Sprintf(`insert into oxbow.memory_links
+			(user_id, from_type, from_id, to_type, to_id, relation, weight) values ('ann', 'fact', '%[1]s', 'fact', '%[1]s',
+			%[2]s, %[3]s)`, id, link["relation"], link["weight"])).ColumnName)
+	}
+}
+
 func TestBadSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -171,10 +201,14 @@ func TestBadSettingsAreRefused(t *testing.T) {
 	for key, values := range map[string][]string{
 		"conversations": {`[]`, `{"quiet_seconds": "x"}`, `{"messages": -5}`, `{"messages": 2.5}`,
 			`{"summary_days": 1e10}`},
-		"recall": {`7`, `{"text": "x"}`, `{"vector": "NaN"}`, `{"entity": -1}`},
+		"conversations.policies": {`{"policies": {"fact": "newest"}}`, `{"policies": {"fruit": "latest_wins"}}`,
+			`{"policies": {"fact": 1}}`, `{"policies": {"fact": null}}`, `{"policies": "latest_wins"}`, `{"policies": null}`},
+		"conversations.ended_session": {`{"ended_session": "ignore"}`, `{"ended_session": null}`},
+		"recall":                      {`7`, `{"text": "x"}`, `{"vector": "NaN"}`, `{"entity": -1}`},
 	} {
 		for _, value := range values {
-			require.Equal(t, key, fails(t, tx, fmt.Sprintf(set, key, value)).ColumnName, value)
+			name, _, _ := strings.Cut(key, ".")
+			require.Equal(t, key, fails(t, tx, fmt.Sprintf(set, name, value)).ColumnName, value)
 		}
 	}
 	exec(t, tx, fmt.Sprintf(set, "conversations",
@@ -186,7 +220,7 @@ func TestBadUsersAreRefused(t *testing.T) {
 	t.Parallel()
 	for field, values := range map[string][]any{
 		"timezone":          {"Europe/Atlantis", "", "'; drop table users", "+08:00", "CST-8", "Foo5"},
-		"forgetting_factor": {0.0, -1.0, math.NaN(), math.Inf(1)},
+		"forgetting_factor": {0.0, -1.0, 5e-324, 1e308, math.NaN(), math.Inf(1)},
 		"metadata":          {"[]"},
 		"user_id":           {""},
 	} {

@@ -390,7 +390,7 @@ CREATE TABLE oxbow.memories (
     sealed_key text,
     modality text DEFAULT 'text'::text NOT NULL,
     reference text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions))
 )
 PARTITION BY LIST (memory_type);
 
@@ -490,7 +490,7 @@ CREATE TABLE oxbow.memories_document (
     sealed_key text,
     modality text DEFAULT 'text'::text NOT NULL,
     reference text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions))
 );
 
 ALTER TABLE ONLY oxbow.memories_document
@@ -581,7 +581,7 @@ CREATE TABLE oxbow.memories_episodic (
     sealed_key text,
     modality text DEFAULT 'text'::text NOT NULL,
     reference text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions))
 )
 WITH (fillfactor='95');
 
@@ -673,7 +673,7 @@ CREATE TABLE oxbow.memories_fact (
     sealed_key text,
     modality text DEFAULT 'text'::text NOT NULL,
     reference text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions))
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.1');
 
@@ -770,7 +770,7 @@ CREATE TABLE oxbow.memories_trait (
     CONSTRAINT trait_confidence_range CHECK (((trait_confidence IS NULL) OR ((trait_confidence >= (0)::double precision) AND (trait_confidence <= (1)::double precision)) OR oxbow.reject('trait_confidence'::text, (trait_confidence)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT trait_stage_known CHECK (((trait_stage IS NULL) OR (trait_stage = ANY (ARRAY['trend'::text, 'candidate'::text, 'emerging'::text, 'established'::text, 'core'::text, 'dissolved'::text])) OR oxbow.reject('trait_stage'::text, trait_stage, 'must be trend, candidate, emerging, established, core or dissolved'::text))),
     CONSTRAINT trait_subtype_known CHECK (((trait_subtype IS NULL) OR (trait_subtype = ANY (ARRAY['behavior'::text, 'preference'::text, 'core'::text])) OR oxbow.reject('trait_subtype'::text, trait_subtype, 'must be behavior, preference or core'::text))),
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions))
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
 
@@ -850,7 +850,8 @@ CREATE TABLE oxbow.memory_links (
     relation text NOT NULL,
     weight double precision DEFAULT 1.0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT relation_known CHECK (((relation = ANY (ARRAY['source'::text, 'merged_from'::text, 'compressed_from'::text, 'related_to'::text, 'supersedes'::text, 'contradicts'::text])) OR oxbow.reject('relation'::text, relation, 'must be source, merged_from, compressed_from, related_to, supersedes or contradicts'::text)))
+    CONSTRAINT relation_known CHECK (((relation = ANY (ARRAY['source'::text, 'merged_from'::text, 'compressed_from'::text, 'related_to'::text, 'supersedes'::text, 'contradicts'::text])) OR oxbow.reject('relation'::text, relation, 'must be source, merged_from, compressed_from, related_to, supersedes or contradicts'::text))),
+    CONSTRAINT weight_range CHECK ((((weight >= (0)::double precision) AND (weight <= (1000000)::double precision)) OR oxbow.reject('weight'::text, (weight)::text, 'must be between 0 and 1000000'::text)))
 );
 
 ALTER TABLE ONLY oxbow.memory_links
@@ -1559,6 +1560,8 @@ CREATE TABLE oxbow.settings (
     key text NOT NULL,
     value jsonb NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT conversations_ended_session CHECK (((key <> 'conversations'::text) OR COALESCE(((value ->> 'ended_session'::text) = ANY (ARRAY['reopen'::text, 'reject'::text])), (NOT (value ? 'ended_session'::text))) OR oxbow.reject('conversations.ended_session'::text, (value ->> 'ended_session'::text), 'must be reopen or reject'::text))),
+    CONSTRAINT conversations_policies CHECK (((key <> 'conversations'::text) OR (NOT (value ? 'policies'::text)) OR ((jsonb_typeof((value -> 'policies'::text)) = 'object'::text) AND (((value -> 'policies'::text) - '{identity,stable_preference,short_preference,fact,skill,temporary}'::text[]) = '{}'::jsonb) AND (NOT (value @? '$."policies".*?(!(@ like_regex "^(latest_wins|version_keep|weight_balance)$") || (@ like_regex "^.") is unknown)'::jsonpath))) OR oxbow.reject('conversations.policies'::text, ((value -> 'policies'::text))::text, 'must have latest_wins, version_keep or weight_balance for any of identity, stable_preference, short_preference, fact, skill and temporary'::text))),
     CONSTRAINT conversations_setting CHECK (((key <> 'conversations'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$.keyvalue()?(@."key" like_regex "^(quiet_seconds|messages|summary_after|summary_days)$")."value"?(((@ >= 0 && @ <= 1000000000) && @.floor() == @) is unknown || !((@ >= 0 && @ <= 1000000000) && @.floor() == @))'::jsonpath))) OR oxbow.reject('conversations'::text, (value)::text, 'must be an object in which quiet_seconds, messages, summary_after and summary_days are whole numbers from 0'::text))),
     CONSTRAINT recall_setting CHECK (((key <> 'recall'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$.*?((@ >= 0 && @ <= 1000) is unknown || !(@ >= 0 && @ <= 1000))'::jsonpath))) OR oxbow.reject('recall'::text, (value)::text, 'must be an object in which text, vector and entity are from 0 to 1000'::text))),
     CONSTRAINT reconcile_setting CHECK (((key <> 'reconcile'::text) OR ((jsonb_typeof((value -> 'enabled'::text)) = 'boolean'::text) AND ((value - 'enabled'::text) = '{}'::jsonb)) OR oxbow.reject('reconcile'::text, (value)::text, 'must be an object with enabled, true or false'::text))),
@@ -1702,7 +1705,7 @@ CREATE TABLE oxbow.users (
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone,
-    CONSTRAINT forgetting_factor_range CHECK ((((forgetting_factor > (0)::double precision) AND (forgetting_factor < 'Infinity'::double precision)) OR oxbow.reject('forgetting_factor'::text, (forgetting_factor)::text, 'must be above 0, and finite'::text))),
+    CONSTRAINT forgetting_factor_range CHECK ((((forgetting_factor >= (0.001)::double precision) AND (forgetting_factor <= (1000)::double precision)) OR oxbow.reject('forgetting_factor'::text, (forgetting_factor)::text, 'must be between 0.001 and 1000'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT timezone_known CHECK ((oxbow.is_timezone(timezone) OR oxbow.reject('timezone'::text, timezone, 'must be the name of a time zone, such as Asia/Shanghai'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))

@@ -57,7 +57,7 @@ create or replace function oxbow.valid_memory(_user_id text, _content text, _val
   _activated_at timestamptz, _used_at timestamptz, _negated_at timestamptz, _session_id text, _speaker text,
   _external_id text, _source text, _importance double precision, _strength double precision, _tier text,
   _topic text, _metadata jsonb, _sensitivity smallint, _sealed bytea, _sealed_key text, _modality text,
-  _reference text) returns boolean
+  _reference text, _mention_count integer, _mentions oxbow.mention[]) returns boolean
 language plpgsql immutable as $$
 begin
   if octet_length(_user_id) not between 1 and 255 then
@@ -88,6 +88,12 @@ begin
     return oxbow.reject('strength', _strength::text, 'must be a number from 0');
   elsif _tier not in ('normal', 'core', 'system') then
     return oxbow.reject('tier', _tier, 'must be normal, core or system');
+  elsif _mention_count < 0 then
+    return oxbow.reject('mention_count', _mention_count::text, 'must not be negative');
+  elsif _mentions is not null and exists (
+    select from unnest(_mentions) n
+     where not coalesce(n.at between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00', false)) then
+    return oxbow.reject('mentions', _mentions::text, 'must have times in the years 1 to 9999');
   elsif octet_length(_topic) > 255 or _topic !~ '\S' then
     return oxbow.reject('topic', _topic, 'must not be blank or longer than 255 bytes');
   elsif _forgotten_by not in ('user', 'auto', 'merge') then
