@@ -37,9 +37,10 @@ var shadowCalls = []string{
 	`recall($1, 'boat', metadata_contains => '{"n": 1}')`, "recall($1, 'boat', valid_as_of => $3)",
 	"recall($1, 'boat', believed_as_of => $3)",
 	"related($1, $2[1])", "related($1, $2[1], 1)", "restore($1, $2[4])",
-	"supersede($1, $2[1], 'A ship.', $3, '{}', 'why', 'who')",
+	"set_tier($1, $2[1], 'core', 'why')", "supersede($1, $2[1], 'A ship.', $3, '{}', 'why', 'who')",
 	"timeline($1, 'boat')", "timeline($1, 'boat', $4, '{fact}', 1)", "touch($1, $2, true)", "touch($1, $2[1:1], false)",
-	"traits_as_of($1, $3)", "traits_as_of($1, now())", "versions($1, $2[1])", "weight($1, $2[1])", "weight($1, $2[1], $3)",
+	"traits_as_of($1, $3)", "traits_as_of($1, now())", "verify($1, $2[1], true, 'why')", "versions($1, $2[1])",
+	"weight($1, $2[1])", "weight($1, $2[1], $3)",
 	"weight_crossings($1, $2[1], 0.3)", "weight_crossings($1, $2[1], 0.3, $3, 900)",
 }
 
