@@ -104,6 +104,31 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
+// Of texts that do not name the matter, at least 95 of 100 are recognized; of those that only sound like it, at most two
+// of 100.
+func TestIndirect(t *testing.T) {
+	t.Parallel()
+	missed, indirect := 0, lines(t, "indirect.txt")
+	for _, line := range indirect {
+		_, text, ok := strings.Cut(line, "\t")
+		require.True(t, ok, line)
+		if _, hit := Category(text); !hit {
+			t.Log("missed", line)
+			missed++
+		}
+	}
+	wrong, lookalikes := 0, lines(t, "lookalikes.txt")
+	for _, text := range lookalikes {
+		if category, hit := Category(text); hit {
+			t.Log("wrong", category, text)
+			wrong++
+		}
+	}
+	t.Logf("missed %d of %d, wrong %d of %d", missed, len(indirect), wrong, len(lookalikes))
+	require.LessOrEqual(t, 20*missed, len(indirect))
+	require.LessOrEqual(t, 50*wrong, len(lookalikes))
+}
+
 func TestLists(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, pattern.Check(lists))

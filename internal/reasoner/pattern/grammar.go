@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -29,6 +30,8 @@ type Grammar struct {
 	once     sync.Once
 	lists    *Lists
 	ids      map[string]id
+	stems    map[string]id  // the ids of "climb*" by climb
+	endings  map[string]id  // of "*ing" by ing
 	digits   map[string]int // the values of Chinese numerals
 	sections map[string]*section
 	values   map[string]*valueKind
@@ -49,6 +52,7 @@ type section struct {
 type rule struct {
 	elements []element
 	value    string
+	needs    []id // a text that the rule matches has one of these behind where the match begins; nil: unknown
 }
 
 // New returns a grammar of the files *.txt of a directory. It panics on its first use if they contain mistakes; a test
@@ -77,6 +81,7 @@ func (g *Grammar) compile() (err error) {
 		return err
 	}
 	g.ids, g.digits = map[string]id{}, map[string]int{}
+	g.stems, g.endings = map[string]id{}, map[string]id{}
 	g.sections, g.values = map[string]*section{}, map[string]*valueKind{}
 	if g.lists.byName["numeral"] != nil {
 		for digit, value := range g.lists.Map("numeral") {
@@ -105,6 +110,11 @@ func (g *Grammar) id(word string) id {
 	if !ok {
 		n = firstWord + id(len(g.ids))
 		g.ids[word] = n
+		if stem, ok := strings.CutSuffix(word, "*"); ok {
+			g.stems[stem] = n
+		} else if ending, ok := strings.CutPrefix(word, "*"); ok {
+			g.endings[ending] = n
+		}
 	}
 	return n
 }
@@ -155,7 +165,7 @@ func (s *section) add(elements []element, value string) error {
 	if begin(elements, ids) {
 		return errors.New("the pattern may match nothing")
 	}
-	r := &rule{elements, value}
+	r := &rule{elements, value, needs(elements)}
 	s.rules = append(s.rules, r)
 	if ids[anyWord] {
 		ids = map[id]bool{anyWord: true}
@@ -168,6 +178,28 @@ func (s *section) add(elements []element, value string) error {
 		s.first[n] = slices.Insert(s.first[n], at, r)
 	}
 	return nil
+}
+
+// needs returns the ids of the element, other than the first, that fewest words match. Of rules that begin with a frequent
+// word, it rules out most.
+func needs(elements []element) (fewest []id) {
+	for i, e := range elements {
+		var ids map[id][]*rule
+		switch {
+		case e.kind == literal && i > 0:
+			return e.ids[:1]
+		case e.kind == literal && len(e.ids) > 1:
+			return e.ids[1:2]
+		case e.kind == words && e.min > 0 && i > 0:
+			ids = e.list.first
+		case e.kind == fork:
+			return fewest // it holds the rest of the pattern
+		}
+		if ids != nil && ids[anyWord] == nil && (fewest == nil || len(ids) < len(fewest)) {
+			fewest = slices.Collect(maps.Keys(ids))
+		}
+	}
+	return fewest
 }
 
 // begin adds to ids those with which elements may begin, and reports whether they may match nothing.

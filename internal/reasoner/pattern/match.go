@@ -21,6 +21,9 @@ func (r *run) match(s *section, i int) (best Match, ok bool) {
 			continue // faster than to look into the map
 		}
 		for _, rule := range s.first[n] {
+			if r.t.lacks(rule.needs) {
+				continue
+			}
 			r.captures = r.captures[:0]
 			if end, matches := r.elements(rule.elements, i); matches && end > i && end > best.End {
 				best, ok = Match{i, end, rule.value, slices.Clone(r.captures)}, true

@@ -13,7 +13,8 @@ type Text struct {
 	Tokens []Token
 	Han    int // number of tokens that are Chinese characters
 	g      *Grammar
-	starts big.Int // the numbers of the lists of which an entry may begin in the text
+	has    []uint64 // the ids of the tokens, a bit each
+	starts big.Int  // the numbers of the lists of which an entry may begin in the text
 }
 
 // Match is a match of an entry of a list: the tokens [Start, End).
@@ -42,6 +43,7 @@ func (m *Match) Get(name string) (c Capture, ok bool) {
 func (g *Grammar) Read(text string) *Text {
 	g.load()
 	t := &Text{String: text, Tokens: tokens(text), g: g}
+	t.has = make([]uint64, (int(firstWord)+len(g.ids))/64+1)
 	ids := make([]id, 0, 3*len(t.Tokens))
 	for i := range t.Tokens {
 		k := &t.Tokens[i]
@@ -52,10 +54,21 @@ func (g *Grammar) Read(text string) *Text {
 		ids = g.countsAs(k, ids)
 		k.ids = ids[from:len(ids):len(ids)]
 		for _, n := range k.ids {
+			t.has[n/64] |= 1 << (n % 64)
 			t.starts.Or(&t.starts, &g.starts[n])
 		}
 	}
 	return t
+}
+
+// lacks reports whether the text has no token with one of the ids; without ids it does not.
+func (t *Text) lacks(ids []id) bool {
+	for _, n := range ids {
+		if t.has[n/64]&(1<<(n%64)) != 0 {
+			return false
+		}
+	}
+	return len(ids) > 0
 }
 
 // countsAs appends the ids of a token: of its word and of the kinds of word that it is.
@@ -74,10 +87,10 @@ func (g *Grammar) countsAs(k *Token, ids []id) []id {
 			ids = append(ids, capitalized)
 		}
 		for n := 1; n <= len(k.Lower); n++ {
-			if stem, ok := g.ids[k.Lower[:n]+"*"]; ok {
+			if stem, ok := g.stems[k.Lower[:n]]; ok {
 				ids = append(ids, stem)
 			}
-			if ending, ok := g.ids["*"+k.Lower[n:]]; ok {
+			if ending, ok := g.endings[k.Lower[n:]]; ok {
 				ids = append(ids, ending)
 			}
 		}
