@@ -19,6 +19,9 @@ type Memory = store.Memory
 // TraitState holds the fields that only traits have.
 type TraitState = store.TraitState
 
+// Attachment is an image, recording or file that belongs to a memory.
+type Attachment = store.Attachment
+
 // MemoryType is one of the four kinds of memory.
 type MemoryType = store.MemoryType
 

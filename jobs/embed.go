@@ -26,6 +26,8 @@ type EmbedArgs struct {
 	IDs    string `json:"ids"` // at most 128, comma-separated
 	// Imported facts are not reconciled: what they replace is imported too.
 	Imported bool `json:"imported,omitempty"`
+	// Uploads reports whether a memory to reconcile is not text.
+	Uploads bool `json:"uploads,omitempty"`
 }
 
 const embedIDs = 128

@@ -14,7 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// ReconcileArgs identifies facts of one user that an application stored, at most 128.
+// ReconcileArgs identifies facts of one user that an application stored, and images, recordings and files, at most 128.
 type ReconcileArgs EmbedArgs
 
 // Kind returns "reconcile".
@@ -24,7 +24,8 @@ func (ReconcileArgs) Kind() string { return "reconcile" }
 func (a ReconcileArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:      "compares facts that an application stored with the current ones, which they may replace or repeat",
+	Does: "compares facts that an application stored with the current ones, which they may replace or repeat; " +
+		"attaches images, recordings and files to the memories that they belong to",
 	Queue:     QueueExtract,
 	Reasoner:  true,
 	Retention: busyRetention,
@@ -51,6 +52,11 @@ func (w *reconcileWorker) Work(ctx context.Context, job *river.Job[ReconcileArgs
 
 func (w *reconcileWorker) reconcile(ctx context.Context, job *river.Job[ReconcileArgs], ids []uuid.UUID) error {
 	userID := job.Args.UserID
+	if job.Args.Uploads {
+		if err := w.attach(ctx, userID, ids); err != nil {
+			return err
+		}
+	}
 	facts, err := store.FactsToReconcile(ctx, w.DB, userID, ids)
 	if err != nil {
 		return err
@@ -103,6 +109,24 @@ func (w *reconcileWorker) reconcile(ctx context.Context, job *river.Job[Reconcil
 	return err
 }
 
+// attach folds images, recordings and files into the memories that they belong to. They are no longer current then, so
+// that repeating it changes nothing.
+func (w *reconcileWorker) attach(ctx context.Context, userID string, ids []uuid.UUID) error {
+	var events store.WeightEvents
+	err := pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
+		attached, err := store.AttachUploads(ctx, tx, userID, ids, "system")
+		if err == nil && attached > 0 {
+			w.Logger.DebugContext(ctx, "attached uploads", "number", attached)
+			events, err = store.CountWeightEvents(ctx, tx)
+		}
+		return err
+	})
+	if err == nil {
+		w.Observer.Weighed(events)
+	}
+	return err
+}
+
 // read turns stored facts into candidates.
 func (w *reconcileWorker) read(facts []store.StoredFact, userID string, now time.Time) *extraction {
 	e := &extraction{now: now, stored: true}
@@ -123,9 +147,9 @@ func (w *reconcileWorker) read(facts []store.StoredFact, userID string, now time
 // in the order of users.
 func reconciliations(refs []store.MemoryRef, fresh []store.Indexed,
 	jobs map[store.MemoryRef]*member[EmbedArgs]) (params []river.InsertManyParams) {
-	stored := map[uuid.UUID]bool{}
+	stored, uploads := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
 	for _, m := range fresh {
-		stored[m.ID] = m.Stored
+		stored[m.ID], uploads[m.ID] = m.Stored, m.Upload
 	}
 	facts := map[string][]store.MemoryRef{}
 	for _, m := range refs {
@@ -136,10 +160,14 @@ func reconciliations(refs []store.MemoryRef, fresh []store.Indexed,
 	for _, user := range slices.Sorted(maps.Keys(facts)) {
 		for some := range slices.Chunk(facts[user], embedIDs) {
 			ids := make([]uuid.UUID, len(some))
+			upload := false
 			for i, m := range some {
 				ids[i] = m.ID
+				upload = upload || uploads[m.ID]
 			}
-			params = append(params, river.InsertManyParams{Args: ReconcileArgs(EmbedMemories(user, ids)),
+			args := ReconcileArgs(EmbedMemories(user, ids))
+			args.Uploads = upload
+			params = append(params, river.InsertManyParams{Args: args,
 				InsertOpts: &river.InsertOpts{Metadata: jobs[some[0]].metadata}})
 		}
 	}

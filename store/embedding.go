@@ -151,13 +151,15 @@ func RefuseVector(ctx context.Context, db DB, model string, m MemoryRef, reason 
 // inbox. It returns the ids of the memories that were new.
 func IndexMemories(ctx context.Context, db DB, memories []MemoryRef) ([]Indexed, error) {
 	users, ids := columns(memories)
-	return list[Indexed](ctx, db, "index memories", `select id, stored from oxbow.index_memories($1, $2)`, users, ids)
+	return list[Indexed](ctx, db, "index memories",
+		`select id, stored, upload from oxbow.index_memories($1, $2)`, users, ids)
 }
 
 // Indexed is a memory that was indexed just now.
 type Indexed struct {
 	ID     uuid.UUID
-	Stored bool // a fact that an application stored
+	Stored bool // a fact that an application stored, or an image, recording or file
+	Upload bool // not text
 }
 
 // CurrentModel returns the model of the vectors in the database.

@@ -135,6 +135,8 @@ type Memory struct {
 
 	Modality  Modality `json:"modality"`
 	Reference string   `json:"reference,omitzero"` // where the application keeps the image, …
+	// Attachments are images, recordings and files that belong to it, the latest 10, oldest first.
+	Attachments []Attachment `json:"attachments,omitempty"`
 
 	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; Content is "[sealed]" at 3 until a Sealer opens it
 	SealedKey   string `json:"sealed_key,omitzero"`  // the id of the key that opens it
@@ -180,7 +182,8 @@ const selectMemories = `
 	select user_id, memory_type as type, id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
 	       expires_at, forgotten_at, forgotten_by, superseded_by, version, session_id, seq, speaker, agent_id, external_id,
 	       source, category, topic, verified, tier, importance, strength, mention_count, access_count, last_accessed_at,
-	       metadata, modality, reference, sensitivity, sealed, sealed_key, trait_subtype as subtype,
+	       metadata, modality, reference, sensitivity, sealed, sealed_key,
+	       case when mention_count > 1 then oxbow.attachments(user_id, id) end as attachments, trait_subtype as subtype,
 	       trait_stage as stage, trait_confidence as confidence, trait_confidence_at as confidence_at,
 	       trait_context as context, trait_parent_id as parent_id, trait_reinforcement_count as reinforcement_count,
 	       trait_contradiction_count as contradiction_count, trait_last_reinforced as last_reinforced,

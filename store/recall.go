@@ -43,10 +43,21 @@ type Result struct {
 	Explain    Explanation    `json:"explain"`
 	Modality   Modality       `json:"modality"`
 	Reference  string         `json:"reference,omitzero"`
+	// Attachments are images, recordings and files that belong to it, the latest 10, oldest first.
+	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// Attachment is an image, recording or file that belongs to a memory.
+type Attachment struct {
+	ID        uuid.UUID `json:"id"` // of the memory as which it was stored
+	Modality  Modality  `json:"modality"`
+	Reference string    `json:"reference"`
+	Caption   string    `json:"caption"`
+	At        time.Time `json:"at"`
 }
 
 // Explanation breaks a score down. The score is the weighted sum of the channel scores, times 1
-// plus the sum of the bonuses, times 1 plus the share of the weight.
+// plus the sum of the bonuses, times 1 plus the share of the weight, times the factor of its modality.
 type Explanation struct {
 	Text *ChannelScore `json:"text,omitempty"` // BM25 over the words; nil if no word matched
 	// Vector is the cosine similarity; nil if the memory was not near the query or has no vector.
@@ -59,6 +70,8 @@ type Explanation struct {
 	Recency    float64 `json:"recency"`
 	Importance float64 `json:"importance"`
 	StageBoost float64 `json:"stage_boost,omitzero"`
+	// Modality is the factor of what the memory describes (policies recall_image, …); zero stands for 1.
+	Modality float64 `json:"modality,omitzero"`
 	// Weight is nil for traits, whose confidence takes its place.
 	Weight *WeightFactors `json:"weight,omitempty"`
 	// Subtype, Stage, Confidence, Supporting and Contradicting describe a trait at the time of the
@@ -100,7 +113,7 @@ func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingMode
 	return collectWithModel[Result](ctx, db, `
 		select id, memory_type as type, content, score, valid_at, invalid_at, created_at, expired_at, session_id,
 		       seq, speaker, agent_id, external_id, category, importance, metadata, explain,
-		       modality, reference
+		       modality, reference, attachments
 		from oxbow.recall(user_id => $1, query => $2, embedding => $3, types => $4,
 		       max_results => coalesce($5::integer, 10), contexts => $6, agent => $7, metadata_contains => $8,
 		       valid_as_of => $9, believed_as_of => $10, now => $11)`,

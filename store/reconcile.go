@@ -85,3 +85,9 @@ func WriteReconciliation(ctx context.Context, db DB, userID, actor string, facts
 	}
 	return did, nil
 }
+
+// AttachUploads folds images, recordings and files into the memories that they belong to, and returns how many. It
+// blocks extractions and reconciliations of the user until the transaction ends.
+func AttachUploads(ctx context.Context, db DB, userID string, ids []uuid.UUID, actor string) (int, error) {
+	return one[int](ctx, db, "attach uploads", `select oxbow.attach_uploads($1, $2, $3)`, userID, ids, actor)
+}

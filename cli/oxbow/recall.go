@@ -157,6 +157,9 @@ func (u *user) printExplained(memories []oxbow.Result) {
 		if m.Reference != "" {
 			from = append(from, "reference "+printable(m.Reference))
 		}
+		if len(m.Attachments) > 0 {
+			from = append(from, "attached "+printable(attached(m.Attachments)))
+		}
 		if m.ExternalID != "" {
 			from = append(from, "external id "+printable(m.ExternalID))
 		}
@@ -187,6 +190,9 @@ func explanation(e oxbow.Explanation) string {
 	bonus := fmt.Sprintf("recency +%.1f %%, importance +%.1f %%", 100*e.Recency, 100*e.Importance)
 	if e.Weight != nil {
 		bonus += fmt.Sprintf(", weight %.2f %+.1f %%", e.Weight.Weight(), 100*e.Weight.Share)
+	}
+	if e.Modality != 0 {
+		bonus += fmt.Sprintf(", modality × %.2f", e.Modality)
 	}
 	if e.Stage != "" {
 		bonus += fmt.Sprintf(", stage %s +%.1f %%; %s, confidence %.2f, %d supporting, %d contradicting", e.Stage,

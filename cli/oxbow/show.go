@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -78,7 +79,7 @@ func (u *user) printDetails(d details) {
 		field{"agent", m.AgentID},
 		field{"external id", m.ExternalID}, field{"source", m.Source}, field{"category", m.Category},
 		field{"topic", m.Topic}, field{"verified", verified(m)}, field{"tier", tier(m)},
-		field{"reference", m.Reference},
+		field{"reference", m.Reference}, field{"attached", attached(m.Attachments)},
 		field{"sensitivity", sensitivity(m)},
 		field{"importance", fmt.Sprint(m.Importance)}, field{"strength", fmt.Sprint(m.Strength)},
 		field{"mentioned", times(m.MentionCount)}, field{"recalled", u.often(m.AccessCount, m.LastAccessedAt)})
@@ -158,6 +159,15 @@ func (u *user) often(n int, last time.Time) string {
 		return "never"
 	}
 	return joined(", last on ", times(n), u.minute(last))
+}
+
+// attached lists the references of images, recordings and files that belong to a memory.
+func attached(to []oxbow.Attachment) string {
+	var all []string
+	for _, a := range to {
+		all = append(all, fmt.Sprintf("[%s] %s", a.Modality, a.Reference))
+	}
+	return strings.Join(all, ", ")
 }
 
 func sensitivity(m oxbow.Memory) string {

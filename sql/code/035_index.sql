@@ -1,9 +1,10 @@
 -- index_memories indexes the words of memories and adds the memories to the reflection inbox. Each memory
 -- is identified by its user and id; a single user applies to all. It processes memories without a row in
--- memory_terms, so a repeated job changes nothing, and returns their ids, and which are facts that an application stored. It writes the terms, adds them to
--- the users' statistics, puts facts and episodes into the inbox, folds facts that repeat a current one, notes the
--- entities in the metadata, and relates the memories that share them. The inbox receives nothing of users who opted out, and no summaries,
--- because the memories that they summarize already count.
+-- memory_terms, so a repeated job changes nothing, and returns their ids, which of them reconcile compares with others
+-- (facts that an application stored, images and so on), and which are not text. It writes the terms, adds them to the
+-- users' statistics, puts facts and episodes into the inbox, folds facts that repeat a current one, notes the
+-- entities in the metadata, and relates the memories that share them. The inbox receives nothing of users who opted
+-- out, and no summaries, because the memories that they summarize already count.
 --
 -- Each memory is looked up separately (lateral, or a scalar subquery). A join would be planned by the
 -- statistics of the tables; new tables have none, and every job would read all of its user's memories. The
@@ -11,7 +12,7 @@
 -- execution. Locks of one kind are taken in the order of users, so that two batches of the same users
 -- cannot deadlock.
 create or replace function oxbow.index_memories(_user_ids text[], _ids uuid[])
-returns table (id uuid, stored boolean)
+returns table (id uuid, stored boolean, upload boolean)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
 declare
@@ -19,6 +20,7 @@ declare
   _users text[];
   _fresh uuid[];
   _stored boolean[];
+  _uploads boolean[];
   _facts boolean;
   _naming boolean;
   _about boolean;
@@ -87,8 +89,11 @@ begin
      where m.memory_type in ('fact', 'episodic') and m.source is distinct from 'summary' and not m.opted_out
     on conflict do nothing
   )
-  select array_agg(f.memory_id), array_agg(m.memory_type = 'fact' and m.source is distinct from 'extraction')
-    into _fresh, _stored
+  select array_agg(f.memory_id),
+         array_agg((m.memory_type = 'fact' or m.memory_type = 'episodic' and m.modality <> 'text')
+                   and m.source is distinct from 'extraction'),
+         array_agg(m.modality <> 'text')
+    into _fresh, _stored, _uploads
     from fresh f join memory m on m.user_id = f.user_id and m.memory_type = f.memory_type and m.id = f.memory_id;
   if _naming or _about then
     perform oxbow.relate_memories(n.user_id, n.ids)
@@ -104,7 +109,7 @@ begin
   if cardinality(_fresh) < 64 and oxbow.waiting_jobs(4) < 4 then
     perform oxbow.clean_terms();
   end if;
-  return query select * from unnest(_fresh, _stored);
+  return query select * from unnest(_fresh, _stored, _uploads);
 end $$;
 call oxbow.grant_worker('index_memories');
 

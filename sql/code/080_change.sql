@@ -112,23 +112,24 @@ begin
 end $$;
 call oxbow.grant_app('supersede');
 
--- repeats_of returns a fact and the facts of equal oxbow.content_hash that were folded into it, or the id
--- of another memory alone. For a forgotten fact it leaves out those that were restored separately.
+-- repeats_of returns a memory with what was folded into it: facts of equal oxbow.content_hash, images, recordings and
+-- files. For a forgotten memory it leaves out those that were restored separately.
 create or replace function oxbow.repeats_of(_user_id text, _id uuid) returns uuid[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive repeated as (
-    select m.id, m.content_hash, m.forgotten_at is not null as forgotten from oxbow.memories_fact m
+    select m.id, m.content_hash, m.forgotten_at is not null as forgotten from oxbow.memories m
      where m.user_id = _user_id and m.id = _id
     union
     select d.id, d.content_hash, d.forgotten_at is not null
       from repeated r
-      join oxbow.memories_fact d on d.user_id = _user_id and d.superseded_by = r.id and d.content_hash = r.content_hash
+      join oxbow.memories d on d.user_id = _user_id and d.superseded_by = r.id
+       and (d.memory_type = 'fact' and d.content_hash = r.content_hash or oxbow.is_attached(d))
      where d.forgotten_at is not null or not r.forgotten
   )
   select coalesce(array_agg(r.id order by r.id), array[_id]) from repeated r;
 $$;
 
--- lock_repeats is repeats_of, but also locks the facts, in the order of their ids. A concurrent job may
+-- lock_repeats is repeats_of, but also locks the memories, in the order of their ids. A concurrent job may
 -- fold another fact, so it checks again once it has the locks.
 create or replace function oxbow.lock_repeats(_user_id text, _id uuid) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -137,7 +138,9 @@ declare
   _locked uuid[];
 begin
   loop
-    perform from oxbow.memories_fact m where m.user_id = _user_id and m.id = any(_ids) order by m.id for no key update;
+    perform from oxbow.memories m
+      where m.user_id = _user_id and m.memory_type in ('fact', 'episodic') and m.id = any(_ids)
+      order by m.id for no key update;
     _locked := _ids;
     _ids := oxbow.repeats_of(_user_id, _id);
     exit when _ids is not distinct from _locked;
@@ -165,7 +168,7 @@ begin
     return false;
   end if;
   update oxbow.memories m set forgotten_at = now(), forgotten_by = _by, updated_at = now()
-   where m.user_id = _user_id and m.memory_type = old.memory_type and m.id = any(_ids) and m.forgotten_at is null;
+   where m.user_id = _user_id and m.id = any(_ids) and m.forgotten_at is null;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
   values (_user_id, old.memory_type, _id, 'DELETE', old.content, old.metadata, _actor, _reason);
   select coalesce(array_agg(distinct s), '{}') into _sessions
@@ -210,11 +213,11 @@ begin
   perform oxbow.check_access(restore.user_id);
   _ids := oxbow.lock_repeats(restore.user_id, restore.id);
   old := oxbow.lock_memory(restore.user_id, restore.id);
-  if old.forgotten_at is null and old.memory_type = 'fact' and old.expired_at is not null
+  if old.forgotten_at is null and (old.memory_type = 'fact' or oxbow.is_attached(old)) and old.expired_at is not null
     and (old.expires_at is null or old.expires_at > now()) then -- promote is for one that expired
-    update oxbow.memories_fact m
+    update oxbow.memories m
        set expired_at = null, invalid_at = null, superseded_by = null, negated_at = null, updated_at = now()
-     where m.user_id = old.user_id and m.id = old.id;
+     where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
     if old.negated_at is not null then
       _rules := oxbow.recall_rules(old.user_id, 'infinity');
       perform oxbow.log_weight(old.user_id, m.memory_type, m.id, _now, 'restored', oxbow.weight_of(old, _now, _rules),
@@ -223,7 +226,7 @@ begin
         where m.user_id = old.user_id and m.memory_type = 'fact' and m.id = old.id;
     end if;
     delete from oxbow.memory_links l
-     where l.user_id = old.user_id and l.to_type = 'fact' and l.to_id = old.id and l.relation = 'supersedes';
+     where l.user_id = old.user_id and l.to_type = old.memory_type and l.to_id = old.id and l.relation = 'supersedes';
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
     values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
     return;
@@ -233,8 +236,7 @@ begin
       message = format('memory %s of user %L is not forgotten', old.id, old.user_id);
   end if;
   update oxbow.memories m set forgotten_at = null, forgotten_by = null, updated_at = now()
-   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids)
-     and m.forgotten_at = old.forgotten_at;
+   where m.user_id = old.user_id and m.id = any(_ids) and m.forgotten_at = old.forgotten_at;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
   values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
   if old.sensitivity < 2 and not exists (select from oxbow.memory_vectors v

@@ -9,12 +9,12 @@ return case when _memory.memory_type <> 'trait' then null
                    _memory.trait_subtype, _memory.trait_reinforcement_count, _memory.trait_confidence_at,
                    _memory.trait_window_end, (_filter).now, (_filter).rules) end;
 
--- repeats reports whether a superseded fact only repeated the one that superseded it.
-create or replace function oxbow.repeats(_user_id text, _type text, _superseded_by uuid, _hash uuid) returns boolean
+-- repeats reports whether a superseded memory only repeated the one that superseded it, or was attached to it.
+create or replace function oxbow.repeats(_memory oxbow.memories) returns boolean
 language sql stable parallel safe
-return exists (select from oxbow.memories s
-                where s.user_id = _user_id and s.memory_type = _type and s.id = _superseded_by
-                  and s.content_hash = _hash);
+return oxbow.is_attached(_memory) or exists (select from oxbow.memories s
+                where s.user_id = (_memory).user_id and s.memory_type = (_memory).memory_type
+                  and s.id = (_memory).superseded_by and s.content_hash = (_memory).content_hash);
 
 -- recall_passes reports whether a memory passes the filter. With history, the versions of all times pass,
 -- except forgotten and sensitive memories and mere repetitions. The planner inlines this function, so the call costs
@@ -25,7 +25,7 @@ return _memory.sensitivity < 2 and case when (_filter).history
   then _memory.forgotten_at is null
    and (_memory.expired_at is null or _memory.superseded_by is null or _memory.invalid_at is null
      or _memory.invalid_at > coalesce(_memory.valid_at, _memory.created_at)
-     or not oxbow.repeats(_memory.user_id, _memory.memory_type, _memory.superseded_by, _memory.content_hash))
+     or not oxbow.repeats(_memory))
   else oxbow.recallable(_memory.forgotten_at, _memory.memory_type, oxbow.recall_stage(_memory, _filter))
    and oxbow.holds(_memory.created_at, _memory.expired_at, _memory.valid_at, _memory.invalid_at,
          (_filter).valid, (_filter).believed, (_filter).now, _memory.former_ends, _memory.expires_at)

@@ -17,6 +17,14 @@ begin
     left join oxbow.settings r on r.key = 'recall';
 end $$;
 
+-- modality_weight returns by what the score of a memory is multiplied because of what it describes.
+create or replace function oxbow.modality_weight(_modality text, _rules oxbow.recall_rules) returns double precision
+language sql immutable parallel safe
+return case _modality when 'text' then 1
+                      when 'image' then (_rules).recall_image when 'audio' then (_rules).recall_audio
+                      when 'video' then (_rules).recall_video when 'code' then (_rules).recall_code
+                      else (_rules).recall_file end;
+
 -- recency returns 1 for a memory as of now and 1/e after _days, or after up to 1 + _share times as many for an
 -- emotionally arousing memory. The exponent is capped, because exp fails on underflow.
 create or replace function oxbow.recency(_at timestamptz, _arousal jsonb, _now timestamptz, _days double precision,

@@ -43,7 +43,8 @@ end $$;
 -- It writes nothing. It never returns forgotten memories, nor traits in the stages trend, candidate and
 -- dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
 -- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
--- recency, importance and a trait's stage, times 1 + the share of the memory's weight (the policies recall_*).
+-- recency, importance and a trait's stage, times 1 + the share of the memory's weight, times the weight of its modality
+-- (the policies recall_*).
 --
 -- Plans are generic and made once per session. The settings disable plan choices that are wrong for users
 -- larger than the average. For the same reason every memory is looked up by its key in a subquery, which
@@ -55,7 +56,7 @@ create or replace function oxbow.recall(user_id text, query text, embedding half
 returns table (id uuid, memory_type text, content text, score double precision, valid_at timestamptz,
   invalid_at timestamptz, created_at timestamptz, expired_at timestamptz, session_id text, seq bigint, speaker text,
   agent_id text, external_id text, category text, importance double precision, metadata jsonb, explain jsonb,
-  modality text, reference text)
+  modality text, reference text, attachments jsonb)
 language plpgsql stable security definer
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set jit = off as $$
@@ -159,7 +160,8 @@ begin
       from summed s, every e
   ), least as materialized (
     -- what the last of the best by the channels has at least: boosts only add, a weight may take away
-    select coalesce(min(l.score * case when l.type = 'trait' then 1 else 1 + w.share end), 0) as score
+    select coalesce(min(l.score * case when l.type = 'trait' then 1 else 1 + w.share end
+                        * oxbow.modality_weight(m.modality, _rule)), 0) as score
       from (select f.* from fused f where (select count(*) from fused) > recall.max_results
              order by f.score desc limit recall.max_results) l
      cross join lateral (
@@ -171,6 +173,8 @@ begin
     -- a score that the highest boosts and weight do not raise to the last place cannot win
     select f.* from fused f, least l
      where f.score > 0 and l.score <= f.score * (1 + _rule.recall_weight)
+             * greatest(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code,
+                        _rule.recall_file)
              * (1 + _rule.recall_recency + _rule.recall_importance
                 + greatest(_rule.recall_emerging, _rule.recall_established, _rule.recall_core))
   ), found as (
@@ -185,8 +189,9 @@ begin
        select m.id, m.content, m.valid_at,
               oxbow.end_believed(m.expired_at, m.invalid_at, m.former_ends, recall.believed_as_of) as invalid_at,
               m.created_at, m.expired_at, m.session_id, m.seq, m.speaker, m.agent_id, m.external_id, m.category,
-              m.importance, m.metadata, m.modality, m.reference, m.activated_at, m.used_at, m.mentions, m.negated_at,
-              m.strength, m.tier, m.source, m.trait_stage, m.trait_subtype, m.trait_confidence, m.trait_confidence_at,
+              m.importance, m.metadata, m.modality, m.reference, m.mention_count, m.activated_at, m.used_at, m.mentions,
+              m.negated_at, m.strength, m.tier, m.source, m.trait_stage, m.trait_subtype, m.trait_confidence,
+              m.trait_confidence_at,
               m.trait_reinforcement_count, m.trait_next_transition_at, m.trait_window_end
          from oxbow.memories m
         where m.user_id = recall.user_id and m.memory_type = r.type and m.id = r.id offset 0) m
@@ -197,6 +202,7 @@ begin
                         when 'core' then _rule.recall_core else 0 end as stage_boost,
            _rule.recall_recency * oxbow.recency(coalesce(f.valid_at, f.created_at), f.metadata #> '{emotion,arousal}',
              _now, _rule.recall_recency_days, _rule.recall_arousal) as recency,
+           oxbow.modality_weight(f.modality, _rule) as modality_weight,
            case when f.type = 'trait' then 0 else w.share end as share, -- a trait has no weight
            w."time" as w_time, w.reinforcement as w_reinforcement, w.conflict as w_conflict,
            w.importance as w_importance, w.momentum as w_momentum, w.strength as w_strength
@@ -205,7 +211,8 @@ begin
              f.strength, f.tier, f.source, _now, _rule) w
     offset 0
   ), best as (
-    select r.*, r.score * (1 + r.recency + r.importance_boost + r.stage_boost) * (1 + r.share) as total
+    select r.*, r.score * (1 + r.recency + r.importance_boost + r.stage_boost) * (1 + r.share)
+             * r.modality_weight as total
       from raised r
      order by total desc, r.seq, r.id
      limit recall.max_results
@@ -219,7 +226,7 @@ begin
              'score', b.vector, 'rank', cardinality(e.vectors) + 1 - width_bucket(b.vector, e.vectors)) end,
            'entity', case when b.entity is not null then jsonb_build_object('score', b.entity, 'rank', b.rank) end,
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance_boost,
-           'session', b.session_id))
+           'modality', nullif(b.modality_weight, 1), 'session', b.session_id))
          || case when b.type = 'trait' then jsonb_strip_nulls(jsonb_build_object(
            'stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', b.trait_subtype,
            'confidence', coalesce((_then #>> array[b.id::text, 'confidence'])::double precision,
@@ -229,7 +236,13 @@ begin
          else jsonb_build_object('weight', jsonb_build_object(
            'share', b.share, 'time', b.w_time, 'reinforcement', b.w_reinforcement, 'conflict', b.w_conflict,
            'importance', b.w_importance, 'momentum', b.w_momentum, 'strength', b.w_strength)) end,
-         b.modality, b.reference
+         b.modality, b.reference,
+         -- what was folded into a memory counts as a mention of it; most have nothing attached
+         case when b.mention_count > 1 and exists (
+                select from oxbow.memories d
+                 where d.user_id = recall.user_id and d.memory_type in ('fact', 'episodic') and d.superseded_by = b.id
+                   and (d.reference is not null or d.mention_count > 1))
+              then oxbow.attachments(recall.user_id, b.id, recall.believed_as_of) end
     from best b
    cross join every e
    cross join lateral (
