@@ -95,6 +95,24 @@ func TestShowJobs(t *testing.T) {
 	require.Equal(t, "ADD", s.History[0].Event)
 }
 
+func TestRelatedAndOrigins(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	named := func(text string) string {
+		return strings.TrimSpace(d.ok("remember", "mia", text, "--metadata", `{"entities": ["Anna"]}`))
+	}
+	boats, cat := named("She paints boats"), named("Her cat is old")
+	d.work()
+	require.Regexp(t, `weight +true from +related +type +id\n.*\n +0\.\d\d .* Her cat is old +fact +`+cat, d.ok("show", boats))
+	require.NotContains(t, d.ok("history", boats), "step")
+	d.exec(`insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+		values ('mia', 'fact', $1, 'fact', $2, 'merged_from')`, boats, cat)
+	require.Regexp(t, `step +from +when +by +text +id\n.*\n +1 +merged_from .* Her cat is old +`+cat, d.ok("history", boats))
+	origins := decoded[story](t, d.ok("history", boats, "--json")).Origins
+	require.Len(t, origins, 1)
+	require.Equal(t, cat, origins[0].MemoryID.String())
+}
+
 func TestCompletionAndHelp(t *testing.T) {
 	t.Parallel()
 	help := cli(t).out
