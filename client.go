@@ -210,13 +210,17 @@ func (c *Client) check(ctx context.Context) error {
 	if c.checked.Load() {
 		return nil
 	}
-	var db store.DB = c.db
-	if c.tx != nil {
-		db = c.tx
-	}
-	if err := store.CheckSchema(ctx, db); err != nil {
+	if err := store.CheckSchema(ctx, c.conn()); err != nil {
 		return err
 	}
 	c.checked.Store(true)
 	return nil
+}
+
+// conn returns what single statements run on.
+func (c *Client) conn() store.DB {
+	if c.tx != nil {
+		return c.tx
+	}
+	return c.db
 }

@@ -2,6 +2,7 @@ package oxbow
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,7 +22,8 @@ type Message = store.Message
 // the messages. The worker extracts memories once a session has been quiet for a while. A message whose id
 // exists is left unchanged, so the call can be repeated.
 //
-// An invalid value is an *InvalidError with the index of the message; nothing is stored then.
+// An invalid value is an *InvalidError with the index of the message; nothing is stored then. A message that
+// contains a secret is sealed or refused like a memory: see Remember.
 func (c *Client) AddMessages(ctx context.Context, messages []NewMessage) (ids []uuid.UUID, err error) {
 	if len(messages) == 0 {
 		return nil, nil
@@ -29,6 +31,20 @@ func (c *Client) AddMessages(ctx context.Context, messages []NewMessage) (ids []
 	ctx, end := c.span(ctx, "AddMessages", attribute.Int("oxbow.messages", len(messages)))
 	defer end(&err)
 	err = c.InTx(ctx, messages[0].UserID, func(tx pgx.Tx) error {
+		found, err := store.Screen(ctx, tx, len(messages), func(i int) (string, int) {
+			return messages[i].Content, messages[i].Sensitivity
+		})
+		if err != nil {
+			return err
+		}
+		if c.sealer != nil && len(found) > 0 {
+			messages = slices.Clone(messages)
+			for _, i := range found {
+				if m := &messages[i]; m.Speaker == "" && m.Metadata == nil {
+					m.Sensitivity = store.Secret
+				}
+			}
+		}
 		ids, err = store.AddMessages(ctx, tx, messages, c.sealer)
 		return err
 	})

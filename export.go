@@ -37,10 +37,10 @@ func (c *Client) Import(ctx context.Context, r io.Reader, options ImportOptions)
 		if err := c.nameTrace(ctx); err != nil {
 			return ImportReport{}, err
 		}
-		return store.Import(ctx, c.tx, r, options)
+		return store.Import(ctx, c.tx, r, options, c.sealer)
 	}
 	err = c.inTx(ctx, traced(ctx), func(tx pgx.Tx) (err error) {
-		report, err = store.Import(ctx, tx, r, options)
+		report, err = store.Import(ctx, tx, r, options, c.sealer)
 		return err
 	})
 	return report, err

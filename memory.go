@@ -50,6 +50,10 @@ const (
 // recallable; a worker embeds it after the commit. If the user already has a memory of that type with that
 // ExternalID, Remember stores nothing and returns the id of that memory. An invalid value is an
 // *InvalidError.
+//
+// If the text contains a secret, such as a password, a client with a Sealer stores it as sensitivity 3, unless
+// it has a Speaker or Metadata. The setting "secrets" can refuse such texts: the *InvalidError names the kinds
+// of secrets.
 func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err error) {
 	ctx, end := c.span(ctx, "Remember")
 	defer end(&err)
@@ -73,11 +77,8 @@ func (c *Client) rememberMany(ctx context.Context, memories []NewMemory) ([]uuid
 	if len(memories) == 0 {
 		return nil, nil
 	}
-	batch, err := store.NewBatch(memories, c.sealer)
+	batch, err := c.batch(ctx, memories)
 	if err != nil {
-		return nil, err
-	}
-	if err := c.check(ctx); err != nil {
 		return nil, err
 	}
 	added, err := c.insert(ctx, batch)
@@ -92,6 +93,22 @@ func (c *Client) rememberMany(ctx context.Context, memories []NewMemory) ([]uuid
 		}
 	}
 	return batch.IDs, nil
+}
+
+// batch validates memories, and seals or refuses those that contain a secret.
+func (c *Client) batch(ctx context.Context, memories []NewMemory) (*store.Batch, error) {
+	batch, err := store.NewBatch(memories, c.sealer)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.check(ctx); err != nil {
+		return nil, err
+	}
+	sealed, err := store.SealSecrets(ctx, c.conn(), memories, c.sealer)
+	if err != nil || &sealed[0] == &memories[0] {
+		return batch, err
+	}
+	return store.NewBatch(sealed, c.sealer)
 }
 
 // insert stores a batch. A single statement needs a transaction only if it is traced. It never needs

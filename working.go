@@ -230,7 +230,7 @@ func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory,
 		memories[i] = w.memory(held.WorkingItem, held.name)
 		memories[i].AgentID, memories[i].Source = options.AgentID, options.Source
 	}
-	batch, err := store.NewBatch(memories, c.sealer)
+	batch, err := c.batch(ctx, memories)
 	if err != nil {
 		return nil, plain(err)
 	}

@@ -129,6 +129,13 @@ func Ingest(ctx context.Context, client *oxbow.Client, f NewFile) (report Report
 		chunks[i] = store.FileChunk{Content: chunk.Text, Page: chunk.Page, Heading: chunk.Heading}
 	}
 	err = client.InTx(ctx, f.UserID, func(tx pgx.Tx) error {
+		_, err := store.Screen(ctx, tx, len(chunks), func(i int) (string, int) { return chunks[i].Content, 0 })
+		if bad, ok := errors.AsType[*oxbow.InvalidError](err); ok {
+			return document.Errorf("contains a secret, and the setting secrets refuses them: %s in chunk %d",
+				bad.Value, bad.Index+1)
+		} else if err != nil {
+			return err
+		}
 		done, err := store.Ingest(ctx, tx, f.UserID, file, chunks)
 		report.FileID, report.Unchanged = done.FileID, done.Unchanged
 		report.Added, report.Kept, report.Removed = done.Added, done.Kept, done.Removed

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -19,8 +18,8 @@ func HideSecrets[T any](ctx context.Context, db store.DB, items []T,
 	var found []store.FoundSecret
 	for _, item := range items {
 		m, said := text(item)
-		if in := secrets.Find(said); in != nil {
-			found = append(found, store.FoundSecret{MemoryRef: m, Kinds: kindsOf(in)})
+		if kinds := store.KindsOfSecrets(said); kinds != "" {
+			found = append(found, store.FoundSecret{MemoryRef: m, Kinds: kinds})
 		}
 	}
 	hidden, err := store.MarkSecrets(ctx, db, found)
@@ -31,14 +30,6 @@ func HideSecrets[T any](ctx context.Context, db store.DB, items []T,
 		m, _ := text(item)
 		return slices.Contains(hidden, m)
 	}), nil
-}
-
-func kindsOf(found []secrets.Finding) string {
-	var names []string
-	for _, kind := range secrets.Kinds(found) {
-		names = append(names, string(kind))
-	}
-	return strings.Join(names, ", ")
 }
 
 // hideHeld is HideSecrets for memories that an extractor is to see.

@@ -59,9 +59,9 @@ create table oxbow.settings (
     or oxbow.reject('sensory', value::text,
          'must be an object with days, 1 to 30, and times, 2 to 1000, both whole numbers')),
   constraint secrets_setting check (key <> 'secrets'
-    or jsonb_typeof(value) = 'object' and coalesce(value ->> 'policy' in ('mark', 'store'), false)
+    or jsonb_typeof(value) = 'object' and coalesce(value ->> 'policy' in ('mark', 'refuse', 'store'), false)
       and value - 'policy' = '{}'
-    or oxbow.reject('secrets', value::text, 'must be an object with policy, mark or store')),
+    or oxbow.reject('secrets', value::text, 'must be an object with policy, mark, refuse or store')),
   constraint conversations_setting check (key <> 'conversations'
     or jsonb_typeof(value) = 'object'
       and not value @? '$.keyvalue() ? (@.key like_regex "^(quiet_seconds|messages|summary_after|summary_days)$")'

@@ -49,7 +49,7 @@ create index messages_unextracted_idx on oxbow.messages (user_id, session_id, se
 -- messages that status reports as failed
 create index messages_failed_idx      on oxbow.messages (extract_failures)
   where extracted_at is null and extract_failures > 0;
-create index messages_secret_idx      on oxbow.messages (user_id, id, sealed_key) where sensitivity = 3;
+create index messages_secret_idx      on oxbow.messages (user_id, id, sealed_key) where sensitivity >= 2;
 
 -- The number of extractions that wrote something for a user. A waiting extraction compares it to detect
 -- others that ran first.

@@ -133,7 +133,7 @@ func TestCatalogIsKnown(t *testing.T) {
 		}
 	}
 	keys := all[string](t, tx, "select key from oxbow.settings")
-	require.Subset(t, []string{"embedding", "recall", "sensory"}, keys, "other settings name users")
+	require.Subset(t, []string{"embedding", "recall", "secrets", "sensory"}, keys, "other settings name users")
 }
 
 func TestTablesLeakNothing(t *testing.T) {

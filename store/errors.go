@@ -12,6 +12,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // Errors to compare with errors.Is. The text of the wrapping error says what to do.
@@ -125,7 +127,7 @@ func Explain(err error) error {
 		return explainConnection(err)
 	}
 	if pg.Code == "23514" && pg.ColumnName != "" { // raised by oxbow.reject
-		return &InvalidError{Index: -1, Field: pg.ColumnName, Value: rejectedValue(pg.Detail),
+		return &InvalidError{Index: -1, Field: pg.ColumnName, Value: secrets.Mask(rejectedValue(pg.Detail)),
 			Rule: strings.TrimPrefix(pg.Message, pg.ColumnName+" ")}
 	}
 	if slices.Contains([]string{"22021", "22P05", "22008"}, pg.Code) { // text with NUL or not UTF-8, or an impossible time

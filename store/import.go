@@ -51,8 +51,9 @@ const progressEvery = 1000
 
 // Import reads JSON Lines, plain or compressed with gzip, into the database. It copies them into a
 // temporary table first, because COPY supports neither row-level security nor conflict handling. An
-// error in a line is an *InvalidError with its Line. On any error the caller must roll back tx.
-func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (ImportReport, error) {
+// error in a line is an *InvalidError with its Line. On any error the caller must roll back tx. sealer may be nil; it
+// seals memories with a secret.
+func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions, sealer Sealer) (ImportReport, error) {
 	tables, err := recordTables(ctx, tx)
 	if err != nil {
 		return ImportReport{}, Explain(err)
@@ -76,7 +77,11 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions) (Impor
 	if err != nil {
 		return ImportReport{}, err
 	}
-	src := &importSource{ctx: ctx, lines: in, options: o, tables: tables}
+	policy, err := SecretsPolicy(ctx, tx)
+	if err != nil {
+		return ImportReport{}, err
+	}
+	src := &importSource{ctx: ctx, lines: in, options: o, tables: tables, policy: policy, sealer: sealer}
 	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"oxbow_import"}, columns, src); err != nil {
 		if src.err != nil {
 			return src.report, src.err // the server only reports that the COPY was aborted
@@ -154,6 +159,8 @@ type importSource struct {
 	lines   *jsonl.Reader
 	options ImportOptions
 	tables  []string // tables that records may belong to
+	policy  string   // of secrets
+	sealer  Sealer   // nil: memories with a secret are not sealed
 
 	row      []any
 	recorded []string // tables with at least one record
@@ -226,6 +233,9 @@ func (s *importSource) read(line []byte) ([]any, error) {
 		s.report.Ignored++
 		return nil, nil
 	case slices.Contains(s.tables, kind):
+		if err := s.refuseSecrets(f, "content", "old_content", "new_content"); err != nil {
+			return nil, err
+		}
 		record, err := f.record(s.options.Rename)
 		if err != nil {
 			return nil, err
@@ -342,6 +352,13 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 			return nil, err
 		}
 	}
+	if err := s.refuseSecrets(f, "content"); err != nil {
+		return nil, err
+	}
+	sealed, err := s.seal(f, &m)
+	if err != nil {
+		return nil, err
+	}
 	s.zones.add(m.UserID, at)
 	row := []any{m.UserID, string(m.Type), m.ID, m.Content, null(m.ValidAt), null(m.InvalidAt)}
 	row = append(row, rest...)
@@ -350,7 +367,38 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	row = append(row, counters...)
 	row = append(row, jsonOrNull(metadata))
 	row = append(row, trait...)
+	if sealed != nil {
+		at := slices.Index(copyColumns, "sensitivity")
+		copy(row[at:], []any{int64(Secret), sealed, s.sealer.ID()}) // with sealed and sealed_key
+	}
 	return append(row, nil, nil), nil
+}
+
+// refuseSecrets returns an *InvalidError if a text of a line contains a secret and the setting "secrets" refuses them.
+func (s *importSource) refuseSecrets(f *fields, names ...string) error {
+	if level := f.integer("sensitivity"); s.policy != secretsRefused || level != nil && *level == Secret {
+		return nil
+	}
+	for _, name := range names {
+		if kinds := KindsOfSecrets(f.string(name)); kinds != "" {
+			return refusedSecret(name, kinds)
+		}
+	}
+	return nil
+}
+
+// seal seals a memory in which there is a secret, and returns its sealed text, or nil if it is stored as it is.
+func (s *importSource) seal(f *fields, m *NewMemory) (sealed []byte, err error) {
+	level := f.integer("sensitivity")
+	if s.sealer == nil || s.policy == secretsStored || m.Type == Trait || level != nil && *level > 1 ||
+		m.Speaker != "" || m.Metadata != nil || KindsOfSecrets(m.Content) == "" {
+		return nil, nil
+	}
+	if sealed, err = s.sealer.Seal(m.Content, sealedPlace(m.UserID, m.Type, m.ID)); err != nil {
+		return nil, fmt.Errorf("seal a text: %w", err)
+	}
+	m.Content = sealedContent
+	return sealed, nil
 }
 
 // The values that the constraints of memories_trait accept, and "" for a missing value.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // Limits of the schema, in bytes except for maxDepth.
@@ -34,8 +36,8 @@ func Invalid(field string, value any, rule string) *InvalidError {
 	bad := &InvalidError{Index: -1, Field: field, Rule: rule}
 	switch v := reflect.ValueOf(value); {
 	case value == nil:
-	case v.Kind() == reflect.String:
-		bad.Value = shorten(strconv.Quote(v.String()), v.Len())
+	case v.Kind() == reflect.String: // errors are logged
+		bad.Value = shorten(strconv.Quote(secrets.Mask(v.String())), v.Len())
 	default:
 		bad.Value = fmt.Sprint(value)
 	}

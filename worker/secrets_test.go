@@ -67,6 +67,31 @@ func TestSecretsAreStored(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.memories where content = 'my PIN is 4821' and sensitivity = 0`))
 }
 
+// With the policy refuse, what an INSERT stored does not stay: the memory is forgotten, the text of the message removed.
+func TestSecretsAreRefused(t *testing.T) {
+	b := setup(t)
+	l := b.listen()
+	b.exec(`insert into oxbow.settings (key, value) values ('secrets', '{"policy": "refuse"}')`)
+	ids := b.insert("ann", secretText, harmlessOne)
+	b.say("ann", "s", secretText, "fact: Ann has a cat")
+	b.work()
+	require.Equal(t, 1, b.count(`oxbow.memories where forgotten_at is not null and sensitivity = 2 and id = $1`, ids[0]))
+	require.Equal(t, "refused, because it contains a secret: credential", get[string](b,
+		`select reason from oxbow.memory_history where event = 'DELETE' and memory_id = $1`, ids[0]))
+	require.Equal(t, 1, b.count(`oxbow.messages where content = '[refused]' and sensitivity = 2`))
+	require.Zero(t, b.count(`oxbow.messages where content like '%hunter2%'`))
+	require.Len(t, l.heard, 1)
+	_, vectors := b.embedded(ids)
+	require.Equal(t, 1, vectors)
+
+	// whoever restores it has decided
+	b.exec(`select oxbow.restore('ann', $1)`, ids[0])
+	b.exec(`update oxbow.memories set sensitivity = 0 where id = $1`, ids[0])
+	b.work()
+	_, vectors = b.embedded(ids)
+	require.Equal(t, 2, vectors)
+}
+
 // An extractor sees neither messages nor memories with a secret, and a secret that it puts together is dropped.
 func TestSecretMessages(t *testing.T) {
 	b := setup(t)

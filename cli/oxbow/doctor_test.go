@@ -63,10 +63,14 @@ func TestDoctorOfHealthyDatabase(t *testing.T) {
 	}, 2*time.Minute, 50*time.Millisecond)
 	d.fine("schema", "server", "rights", "indexes", "tables", "model", "workers", "periodic jobs", "queue", "backlog",
 		"traits", "secrets")
-	d.exec(`insert into oxbow.memories (user_id, content, sensitivity) values ('ann', 'a diary', 2)`)
+	d.exec(`with m as (insert into oxbow.memories (user_id, content, sensitivity)
+		  select 'ann', 'a diary ' || n, 2 from generate_series(1, 3) n returning user_id, memory_type, id, content)
+		insert into oxbow.memory_history (user_id, memory_type, memory_id, event, reason)
+		select user_id, memory_type, id, 'MARK', 'contains a secret: card' ||
+		       case content when 'a diary 2' then ', credential' else '' end from m where content <> 'a diary 3'`)
 	text := d.run("doctor").out
 	require.Regexp(t, `(?m)^ok +workers +1 worker is running, one is the leader$`, text)
-	require.Regexp(t, `(?m)^ok +secrets +1 memory has level 2`, text)
+	require.Regexp(t, `(?m)^ok +secrets +3 memories \(card 2, credential 1\) and 0 messages of level 2`, text)
 	require.Regexp(t, `(?m)^ok +indexes +all \d\d+ indexes exist and are valid$`, text)
 	stop()
 	require.Zero(t, (<-ended).code)

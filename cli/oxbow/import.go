@@ -29,8 +29,8 @@ Only user and content are required. Any column of oxbow.memories may be given by
 with --traits if it contains traits.
 
 Each file is imported as a whole, or not at all if a line is invalid. Memories that exist (by id) are left
-unchanged, so an import can be repeated. If all times of a new user have the same UTC offset, it becomes the
-user's time zone.`,
+unchanged, so an import can be repeated. With OXBOW_KEYSET, memories in which a secret is found are stored as
+sensitivity 3. If all times of a new user have the same UTC offset, it becomes the user's time zone.`,
 		Example: `  oxbow import conversations.jsonl.gz
   oxbow export ada | oxbow import - --user ada-copy`,
 		Args: cobra.MinimumNArgs(1),
@@ -41,7 +41,7 @@ user's time zone.`,
 				}
 			}
 			return nil
-		}),
+		}, withLazyKeys),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.SkipBad, "skip-bad", false, "report invalid lines and import the others")

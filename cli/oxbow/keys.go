@@ -54,6 +54,37 @@ func withKeys(ctx context.Context) (oxbow.Option, error) {
 	return oxbow.WithSealer(k), nil
 }
 
+// lazyKeys are the keys in the environment, which are read when a text is sealed: most texts contain no secret, and
+// reading the keys may need a key management service.
+type lazyKeys struct {
+	ctx  context.Context //nolint:containedctx // of the command
+	keys *sealed.Keys
+}
+
+// withLazyKeys makes a client seal texts that contain a secret, if there are keys in the environment.
+func withLazyKeys(ctx context.Context) (oxbow.Option, error) {
+	if os.Getenv(keysetVariable) == "" {
+		return nil, nil
+	}
+	return oxbow.WithSealer(&lazyKeys{ctx: ctx}), nil
+}
+
+// ID returns the id of the key of an earlier call of Seal.
+func (k *lazyKeys) ID() string { return k.keys.ID() }
+
+// Seal reads the keys and seals a text.
+func (k *lazyKeys) Seal(text, place string) (sealed []byte, err error) {
+	if k.keys == nil {
+		if k.keys, err = keys(k.ctx); err != nil {
+			return nil, err
+		}
+	}
+	return k.keys.Seal(text, place)
+}
+
+// Open is not used: these keys are for clients that only store.
+func (k *lazyKeys) Open([]byte, string) (string, error) { return "", oxbow.ErrSealed }
+
 // unseal decrypts a secret memory with the keys in the environment.
 func unseal(ctx context.Context, m *oxbow.Memory) error {
 	k, err := keys(ctx)

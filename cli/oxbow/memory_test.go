@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -156,12 +158,31 @@ func TestSecret(t *testing.T) {
 	require.True(t, strings.HasPrefix(out, "The code is 剑鱼.\n"), out)
 	require.Regexp(t, `sensitivity +3, sealed with key \d+\n`, out)
 	require.Regexp(t, `embedded +never: a sealed memory`, out)
+
+	// with keys, what contains a secret is sealed; with the policy refuse, nothing of it is stored
+	out = d.ok("show", d.ok("remember", "ada", "My password is hunter2."))
+	require.True(t, strings.HasPrefix(out, "My password is hunter2.\n"), out)
+	require.Regexp(t, `sensitivity +3, sealed with key \d+\n`, out)
+	d.exec(`insert into oxbow.settings (key, value) values ('secrets', '{"policy": "refuse"}')`)
+	r = d.run("remember", "ada", "My PIN is 4821.")
+	require.Equal(t, exitUsage, r.code)
+	require.Contains(t, r.err,
+		"content must not contain a secret, because the setting secrets refuses them, got credential\n")
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file+".txt", []byte("My PIN is 4821."), 0o600))
+	require.NoError(t, os.WriteFile(file+".jsonl", []byte(`{"user": "ada", "content": "My PIN is 4821."}`), 0o600))
+	for _, command := range [][]string{{"ingest", file + ".txt", "--user", "ada"}, {"import", file + ".jsonl"}} {
+		r = d.run(command...)
+		require.NotZero(t, r.code)
+		require.Contains(t, r.err, "credential")
+		require.NotContains(t, r.err, "4821")
+	}
 	require.Contains(t, d.ok("status"), "memories")
 	require.NotContains(t, d.pgDump(), "剑鱼")
 
 	old := decoded[details](t, d.ok("show", id, "--json")).Memory.SealedKey
 	t.Setenv("OXBOW_KEYSET", d.ok("keys", "add"))
-	require.Regexp(t, `^All secrets are sealed with key \d+; 1 text resealed\.$`, d.ok("rotate-keys"))
+	require.Regexp(t, `^All secrets are sealed with key \d+; 2 texts resealed\.$`, d.ok("rotate-keys"))
 	s := decoded[details](t, d.ok("show", id, "--json"))
 	require.Equal(t, "The code is 剑鱼.", s.Memory.Content)
 	require.NotEqual(t, old, s.Memory.SealedKey)

@@ -23,7 +23,8 @@ reads it from standard input.
 
 Times are 2024-05-17T08:00:00Z, or in the user's time zone "2024-05-17 08:00", 2024-05-17 or 2024-05. With
 --external-id, repeating the command stores the memory once. Read secrets (--sensitivity 3) from standard
-input: other users of the machine can see a command line, and the shell records it.`,
+input: other users of the machine can see a command line, and the shell records it. With OXBOW_KEYSET, a text in
+which a secret is found, such as a password, is stored as sensitivity 3.`,
 		Example: `  oxbow remember ada "Ada is allergic to walnuts." --importance 0.9
   oxbow remember ada "艾达下周去京都。" --type episodic --at 2025-03-01
   oxbow remember ada "Ada's parcel arrives on Friday." --expires 2099-06-01
@@ -54,7 +55,7 @@ input: other users of the machine can see a command line, and the shell records 
 		"category", "modality", "reference", "importance", "sensitivity") // the new version keeps them
 	seal := func(ctx context.Context) (oxbow.Option, error) {
 		if m.Sensitivity != store.Secret {
-			return nil, nil
+			return withLazyKeys(ctx)
 		}
 		return withKeys(ctx)
 	}

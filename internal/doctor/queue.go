@@ -251,28 +251,47 @@ func (e *examination) traits(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// countedSecrets is the highest number of memories that the examination counts.
+// countedSecrets is the highest number of memories, and of messages, that the examination counts.
 const countedSecrets = 10_000
 
-// secrets counts the memories that are kept from recall and models.
+// secrets counts the memories and messages that are kept from recall and models, by kind of secret.
 func (e *examination) secrets(ctx context.Context, tx pgx.Tx) error {
 	is, err := store.CollectOne[struct {
-		Marked int64
-		Stored bool
+		Marked, Messages int64
+		Kinds            string
+		Policy           string
 	}](ctx, tx, `
-		select (select count(*) from (select from oxbow.memories m where m.sensitivity = 2 limit $1) m) as marked,
-		       exists (select from oxbow.settings s
-		                where s.key = 'secrets' and s.value ->> 'policy' = 'store') as stored`, countedSecrets)
+		with marked as (select m.user_id, m.memory_type, m.id from oxbow.memories m where m.sensitivity = 2 limit $1),
+		kind as (
+		  select k.name, count(*) as n
+		    from marked m
+		    join lateral (select h.reason from oxbow.memory_history h
+		                   where h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id
+		                     and h.event = 'MARK' limit 1) h on true
+		   cross join string_to_table(split_part(h.reason, ': ', 2), ', ') k(name)
+		   group by k.name
+		)
+		select (select count(*) from marked) as marked,
+		       (select count(*) from (select from oxbow.messages g where g.sensitivity = 2 limit $1) g) as messages,
+		       (select coalesce(string_agg(format('%s %s', k.name, k.n), ', ' order by k.name), '') from kind k) as kinds,
+		       oxbow.secrets_policy() as policy`, countedSecrets)
 	if err != nil {
 		return err
 	}
-	number := numberOf(is.Marked, "memory has", "memories have")
-	if is.Marked == countedSecrets {
-		number = "at least " + number
-	}
-	e.check(is.Stored, LevelAdvice, "secrets in texts are not looked for",
+	e.check(is.Policy == "store", LevelAdvice, "secrets in texts are not looked for",
 		"Passwords, card numbers and keys are embedded, recalled and shown to models.",
 		`delete from oxbow.settings where key = 'secrets'`)
-	e.fine = number + " level 2, most because of a secret: recall, context and models do not see them"
+	most := func(n int64) string {
+		if n == countedSecrets {
+			return "at least "
+		}
+		return ""
+	}
+	kinds := ""
+	if is.Kinds != "" {
+		kinds = " (" + is.Kinds + ")"
+	}
+	e.fine = most(is.Marked) + numberOf(is.Marked, "memory", "memories") + kinds + " and " + most(is.Messages) +
+		numberOf(is.Messages, "message", "messages") + " of level 2: recall, context and models do not see them"
 	return nil
 }

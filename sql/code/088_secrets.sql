@@ -1,26 +1,28 @@
 -- Secrets: the worker searches texts for them before it indexes them or shows them to a model (internal/secrets), and
--- raises the memories and messages in which it finds one to level 2. Such texts are read by id only.
+-- raises the memories and messages in which it finds one to level 2. Such texts are read by id only. With the policy
+-- refuse it also forgets the memories and removes the texts of the messages; clients do not store them at all.
 
--- secrets_are_stored reports whether the setting secrets says that secrets are memories like others.
-create or replace function oxbow.secrets_are_stored() returns boolean
+-- secrets_policy returns what the setting secrets says about texts with a secret: mark, refuse or store.
+create or replace function oxbow.secrets_policy() returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select exists (select from oxbow.settings s where s.key = 'secrets' and s.value ->> 'policy' = 'store');
+  select coalesce((select s.value ->> 'policy' from oxbow.settings s where s.key = 'secrets'), 'mark');
 $$;
-call oxbow.grant_worker('secrets_are_stored');
+call oxbow.grant_app('secrets_policy');
 
 -- mark_secrets raises memories to level 2, with the kinds of secrets in their history, and returns those that have that
--- level now. It marks a memory once: whoever lowers its level afterwards has decided. Rows are locked in the order of
--- users and ids.
+-- level now. It marks a memory once: whoever lowers its level afterwards, or restores it, has decided. Rows are locked
+-- in the order of users and ids.
 create or replace function oxbow.mark_secrets(_user_ids text[], _ids uuid[], _kinds text[])
 returns table (user_id text, id uuid)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
 #variable_conflict error
 declare
+  _policy constant text := oxbow.secrets_policy();
   _found record;
   _memory record;
 begin
-  if oxbow.secrets_are_stored() then
+  if _policy = 'store' then
     return;
   end if;
   for _found in
@@ -37,6 +39,9 @@ begin
        where m.user_id = _found.user_id and m.memory_type = _memory.memory_type and m.id = _found.id;
       insert into oxbow.memory_history (user_id, memory_type, memory_id, event, reason)
       values (_found.user_id, _memory.memory_type, _found.id, 'MARK', 'contains a secret: ' || _found.kinds);
+      if _policy = 'refuse' then
+        perform oxbow.forget(_found.user_id, _found.id, 'refused, because it contains a secret: ' || _found.kinds);
+      end if;
     elsif _memory.sensitivity < 2 then
       continue;
     end if;
@@ -47,18 +52,21 @@ begin
 end $$;
 call oxbow.grant_worker('mark_secrets');
 
--- mark_secret_messages raises messages to level 2, from which nothing is extracted, and returns how many.
+-- mark_secret_messages raises messages to level 2, from which nothing is extracted, and returns how many. Messages
+-- cannot be forgotten, so refuse replaces their text.
 create or replace function oxbow.mark_secret_messages(_user_id text, _ids uuid[]) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
 declare
+  _policy constant text := oxbow.secrets_policy();
   _marked bigint;
 begin
-  if oxbow.secrets_are_stored() then
+  if _policy = 'store' then
     return 0;
   end if;
   perform from oxbow.messages m where m.user_id = _user_id and m.id = any(_ids) order by m.id for no key update;
-  update oxbow.messages m set sensitivity = 2
+  update oxbow.messages m
+     set sensitivity = 2, content = case when _policy = 'refuse' then '[refused]' else m.content end
    where m.user_id = _user_id and m.id = any(_ids) and m.sensitivity < 2;
   get diagnostics _marked = row_count;
   return _marked;

@@ -37,7 +37,7 @@ begin
     grant select on oxbow.policy_definitions, oxbow.policy_changes, oxbow.trait_rules, oxbow.recall_rules,
       oxbow.category_names to oxbow_app;
     perform oxbow.ensure_policy('oxbow.settings', 'app_select',
-                                'for select to oxbow_app using (key in (''embedding'', ''recall'', ''sensory''))');
+      'for select to oxbow_app using (key in (''embedding'', ''recall'', ''secrets'', ''sensory''))');
   end if;
   if worker then
     perform oxbow.ensure_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
