@@ -44,6 +44,7 @@ type section struct {
 	name   string // empty: it stands in a pattern
 	rules  []*rule
 	first  map[id][]*rule // the entries by what they begin with; anyWord: anything
+	mask   uint64         // has bit n % 64 for each id of first: a cheap test before the map
 	ready  bool
 	number int // its bit in starts
 }
@@ -176,6 +177,7 @@ func (s *section) add(elements []element, value string) error {
 			at = 0 // of two matches of one length, that of words alone counts
 		}
 		s.first[n] = slices.Insert(s.first[n], at, r)
+		s.mask |= 1 << (n % 64)
 	}
 	return nil
 }

@@ -40,6 +40,9 @@ func (r *run) all(s *section, i int) (all []Capture) {
 	}
 	before := len(r.captures)
 	for _, n := range r.t.Tokens[i].ids {
+		if s.mask&(1<<(n%64)) == 0 {
+			continue
+		}
 		for _, rule := range s.first[n] {
 			if end, ok := r.elements(rule.elements, i); ok {
 				c := Capture{s.name, rule.value, i, end}
