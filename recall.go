@@ -39,6 +39,9 @@ type Query struct {
 	BelievedAsOf time.Time
 	// Now is the reference time for recency. Default: the database's clock.
 	Now time.Time
+	// MinScore leaves out memories with a lower score. Scores of different queries are hardly comparable, so choose it
+	// by the scores of typical queries. Default: 0, no minimum.
+	MinScore float64
 	// Embedding is the vector of Text, made with the database's model, if the application has it.
 	Embedding []float32
 	// WordsOnly disables the search by vectors. Embedding is ignored then.
@@ -172,6 +175,8 @@ func (q Query) params() (store.RecallParams, error) {
 		return none, store.Invalid("text", q.Text, "must be valid UTF-8 without NUL")
 	case q.Limit < 0 || q.Limit > 1000:
 		return none, store.Invalid("limit", q.Limit, "must be between 1 and 1000")
+	case !(q.MinScore >= 0) || math.IsInf(q.MinScore, 1):
+		return none, store.Invalid("min_score", q.MinScore, "must be 0 or more, and finite")
 	}
 	for _, t := range q.Types {
 		if !slices.Contains(store.MemoryTypes(), t) {
@@ -197,6 +202,7 @@ func (q Query) params() (store.RecallParams, error) {
 		UserID: q.UserID, Query: q.Text, Embedding: q.Embedding, Types: q.Types, Contexts: q.Contexts,
 		Metadata: metadata, Limit: given(q.Limit), Agent: given(q.AgentID),
 		ValidAsOf: given(q.ValidAsOf), BelievedAsOf: given(q.BelievedAsOf), AtNow: given(q.Now),
+		MinScore: given(q.MinScore),
 	}, nil
 }
 

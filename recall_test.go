@@ -86,6 +86,8 @@ func TestInvalidQueries(t *testing.T) {
 		{"", "", oxbow.Query{UserID: "ann", Text: "x", Now: time.Date(-9000, 1, 1, 0, 0, 0, 0, time.UTC)}},
 		{"limit", `-1`, oxbow.Query{UserID: "ann", Text: "x", Limit: -1}},
 		{"limit", `1001`, oxbow.Query{UserID: "ann", Text: "x", Limit: 1001}},
+		{"min_score", `-1`, oxbow.Query{UserID: "ann", Text: "x", MinScore: -1}},
+		{"min_score", `NaN`, oxbow.Query{UserID: "ann", Text: "x", MinScore: math.NaN()}},
 		{"types", `"general"`, oxbow.Query{UserID: "ann", Text: "x",
 			Types: []oxbow.MemoryType{oxbow.TypeFact, "general"}}},
 		{"metadata", "[1]", oxbow.Query{UserID: "ann", Text: "x", Metadata: []int{1}}},

@@ -57,7 +57,7 @@ func recallStatement(args row) (string, []any) {
 		"metadata_contains": "jsonb",
 		"valid_as_of":       "timestamptz", "believed_as_of": "timestamptz", "now": "timestamptz",
 		"max_results": "integer",
-		"max_tokens":  "integer"}
+		"max_tokens":  "integer", "min_score": "double precision"}
 	var parts []string
 	var values []any
 	for name, value := range args {
@@ -330,6 +330,9 @@ func TestRecallRefusesBadArguments(t *testing.T) {
 		"far too many":    {row{"max_results": math.MaxInt32}, "max_results", "'2147483647'"},
 		"null results":    {row{"max_results": nil}, "max_results", "null"},
 		"endless now":     {row{"now": "infinity"}, "now", "infinity"},
+		"negative score":  {row{"min_score": -0.5}, "min_score", "-0.5"},
+		"no score":        {row{"min_score": "NaN"}, "min_score", "NaN"},
+		"endless score":   {row{"min_score": "Infinity"}, "min_score", "Infinity"},
 		"no query":        {row{"query": nil}, "query", "null"},
 		"blank query":     {row{"query": " \n"}, "query", "' \n'"},
 		"no user":         {row{"user_id": nil}, "user_id", "null"},
@@ -357,6 +360,20 @@ func TestMaxResults(t *testing.T) {
 		require.Len(t, got, n)
 	}
 	require.Len(t, recall(t, tx, row{"user_id": ann(t), "query": "boat"}), 10)
+}
+
+func TestMinScore(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	diary(t, tx, row{"content": "boat"}, row{"content": "A boat of wood, tarred last spring"},
+		row{"content": "Where the boat lay in the winter nobody knows, nor who rowed it"})
+	every := recall(t, tx, row{"user_id": ann(t), "query": "boat"})
+	require.Len(t, every, 3)
+	for n, f := range every {
+		require.Equal(t, every[:n+1], recall(t, tx, row{"user_id": ann(t), "query": "boat", "min_score": f.Score}))
+	}
+	require.Equal(t, every, recall(t, tx, row{"user_id": ann(t), "query": "boat", "min_score": 0}))
+	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": "boat", "min_score": every[0].Score + 1e-9}))
 }
 
 func TestEqualScoresComeInAFixedOrder(t *testing.T) {

@@ -20,6 +20,7 @@ type RecallParams struct {
 	Agent                          *string
 	Metadata                       json.RawMessage
 	ValidAsOf, BelievedAsOf, AtNow *time.Time
+	MinScore                       *float64
 }
 
 // Result is a memory that matches a query, with its score.
@@ -116,9 +117,9 @@ func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingMode
 		       modality, reference, attachments
 		from oxbow.recall(user_id => $1, query => $2, embedding => $3, types => $4,
 		       max_results => coalesce($5::integer, 10), contexts => $6, agent => $7, metadata_contains => $8,
-		       valid_as_of => $9, believed_as_of => $10, now => $11)`,
+		       valid_as_of => $9, believed_as_of => $10, now => $11, min_score => $12)`,
 		p.UserID, p.Query, halfVector(p.Embedding), p.Types, p.Limit, p.Contexts, p.Agent, p.Metadata, p.ValidAsOf,
-		p.BelievedAsOf, p.AtNow)
+		p.BelievedAsOf, p.AtNow, p.MinScore)
 }
 
 // Touch records that a reply used the memories or, if used is false, that a recall returned them, at a moment (zero:

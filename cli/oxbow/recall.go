@@ -43,6 +43,7 @@ time (2024-05-17T08:00:00Z), or a day, month or year, meaning its end in the use
 	objectFlag(f, &q.Metadata, "metadata", "only memories whose metadata contains this JSON object")
 	asOf := momentFlag(f, "as-of", "what was true at this time (default: now)")
 	believedAsOf := momentFlag(f, "believed-as-of", "what was believed at this time (default: now)")
+	f.Float64Var(&q.MinScore, "min-score", 0, "only memories with at least this score (default: all)")
 	f.BoolVar(&q.WordsOnly, "words-only", false, "do not search vectors")
 	f.BoolVar(&explain, "explain", false, "show how each score is computed")
 	a.jsonFlag(f)

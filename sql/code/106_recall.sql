@@ -40,6 +40,7 @@ end $$;
 --   valid_as_of       what was true then; null: the newest versions that have not ended, even if they begin later
 --   believed_as_of    what was believed then; null: now
 --   now               the reference time for recency
+--   min_score         only results with at least this score
 -- It writes nothing. It never returns forgotten memories, nor traits in the stages trend, candidate and
 -- dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
 -- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
@@ -52,7 +53,7 @@ end $$;
 create or replace function oxbow.recall(user_id text, query text, embedding halfvec default null,
   types text[] default null, max_results integer default 10, contexts text[] default null, agent text default null,
   metadata_contains jsonb default null, valid_as_of timestamptz default null,
-  believed_as_of timestamptz default null, now timestamptz default null)
+  believed_as_of timestamptz default null, now timestamptz default null, min_score double precision default null)
 returns table (id uuid, memory_type text, content text, score double precision, valid_at timestamptz,
   invalid_at timestamptz, created_at timestamptz, expired_at timestamptz, session_id text, seq bigint, speaker text,
   agent_id text, external_id text, category text, importance double precision, metadata jsonb, explain jsonb,
@@ -83,6 +84,8 @@ begin
     perform oxbow.reject('metadata_contains', recall.metadata_contains::text, 'must be a JSON object');
   elsif not isfinite(recall.now) then
     perform oxbow.reject('now', recall.now::text, 'must be finite');
+  elsif not (recall.min_score >= 0 and recall.min_score < 'infinity') then
+    perform oxbow.reject('min_score', recall.min_score::text, 'must be 0 or more, and finite');
   end if;
   _types := oxbow.known_types(recall.user_id, coalesce(recall.types, _known));
   if _types is null then
@@ -211,10 +214,12 @@ begin
              f.strength, f.tier, f.source, _now, _rule) w
     offset 0
   ), best as (
-    select r.*, r.score * (1 + r.recency + r.importance_boost + r.stage_boost) * (1 + r.share)
-             * r.modality_weight as total
-      from raised r
-     order by total desc, r.seq, r.id
+    select t.*
+      from (select r.*, r.score * (1 + r.recency + r.importance_boost + r.stage_boost) * (1 + r.share)
+                   * r.modality_weight as total
+              from raised r) t
+     where recall.min_score is null or t.total >= recall.min_score
+     order by t.total desc, t.seq, t.id
      limit recall.max_results
   )
   select b.id, b.type, b.content, b.total, b.valid_at, b.invalid_at, b.created_at, b.expired_at, b.session_id, b.seq,
