@@ -28,6 +28,7 @@ type explanation struct {
 	Weight     *struct{ Share float64 }
 	Stage      string `json:"stage"`
 	Session    string `json:"session"`
+	Repeats    string `json:"repeats"`
 }
 
 type channel struct {

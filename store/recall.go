@@ -83,6 +83,8 @@ type Explanation struct {
 	Supporting    int     `json:"supporting,omitzero"`
 	Contradicting int     `json:"contradicting,omitzero"`
 	Session       string  `json:"session,omitzero"` // the conversation that the memory comes from
+	// Repeats is the id of a better result that says the same. The memory comes after all that do not repeat another.
+	Repeats uuid.UUID `json:"repeats,omitzero"`
 }
 
 // WeightFactors are the factors of a memory's weight, which is their product (docs/weight.md).

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
@@ -198,6 +199,9 @@ func explanation(e oxbow.Explanation) string {
 	if e.Stage != "" {
 		bonus += fmt.Sprintf(", stage %s +%.1f %%; %s, confidence %.2f, %d supporting, %d contradicting", e.Stage,
 			100*e.StageBoost, e.Subtype, e.Confidence, e.Supporting, e.Contradicting)
+	}
+	if e.Repeats != uuid.Nil {
+		bonus += "; repeats " + e.Repeats.String()
 	}
 	return strings.Join(append(parts, bonus), "; ")
 }

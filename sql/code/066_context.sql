@@ -44,7 +44,7 @@ begin
 end $$;
 
 -- context_memories returns the candidates among other memories, in the order of recall or, without a query,
--- by importance and recency.
+-- by importance and recency. It leaves out those that only say what a better one says.
 create or replace function oxbow.context_memories(_user_id text, _query text, _embedding halfvec, _max_tokens integer,
   _types text[], _contexts text[], _agent text, _now timestamptz)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
@@ -53,6 +53,13 @@ language plpgsql stable as $$
 #variable_conflict error
 declare
   _max_results constant integer := least(greatest(_max_tokens / 20, 10), 1000);
+  _varied integer := oxbow.policy('recall_variety'); -- memories still to be compared with better ones
+  _terms tsvector;
+  _better_terms tsvector[] := '{}';
+  _better text[] := '{}';
+  _speakers text[] := '{}';
+  _said record := (select r from (select null::tsvector[] as words, null::tsvector[] as names, null::text[] as marks,
+    null::integer as nth) r);
 begin
   if cardinality(_types) = 0 then
     return;
@@ -61,10 +68,11 @@ begin
     select 'memory', r.id, r.memory_type, null, coalesce(r.valid_at, r.created_at), r.speaker, r.content, null::jsonb,
            r.modality, r.reference
       from oxbow.recall(_user_id, _query, _embedding, types => _types, max_results => _max_results,
-             contexts => _contexts, agent => _agent, now => _now) r;
+             contexts => _contexts, agent => _agent, now => _now) r
+     where not r.explain ? 'repeats';
     return;
   end if;
-  return query
+  for section, id, memory_type, stage, at, speaker, content, tendencies, modality, reference in
   with best as (
     select m.memory_type, m.id, m.seq,
            m.importance + exp(-least(greatest(extract(epoch from _now - coalesce(m.valid_at, m.created_at)), 0), 1e9)
@@ -84,7 +92,19 @@ begin
    cross join lateral (
     select m.* from oxbow.memories m
      where m.user_id = _user_id and m.memory_type = b.memory_type and m.id = b.id offset 0) m
-   order by b.score desc, b.seq desc, b.id;
+   order by b.score desc, b.seq desc, b.id
+  loop
+    if reference is null and cardinality(_better) < _varied then
+      _terms := (oxbow.terms(content)).tsv;
+      _said := oxbow.repeated(_terms, content, speaker, _better_terms, _better, _speakers, _said.words, _said.names,
+        _said.marks);
+      continue when _said.nth is not null;
+      _better_terms := array_append(_better_terms, _terms);
+      _better := array_append(_better, content);
+      _speakers := array_append(_speakers, speaker);
+    end if;
+    return next;
+  end loop;
 end $$;
 
 -- context_parts returns the parts of the prompt block (oxbow.context), for programs that build their own.

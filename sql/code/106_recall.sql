@@ -46,6 +46,7 @@ end $$;
 -- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
 -- recency, importance and a trait's stage, times 1 + the share of the memory's weight, times the weight of its modality
 -- (the policies recall_*).
+-- A memory that only says what a better one says comes after all others; explain has the id of that one ("repeats").
 --
 -- Plans are generic and made once per session. The settings disable plan choices that are wrong for users
 -- larger than the average. For the same reason every memory is looked up by its key in a subquery, which
@@ -76,6 +77,20 @@ declare
   _text record;
   _vector record;
   _entity record;
+  _left integer := recall.max_results; -- results still to be returned
+  _terms tsvector;
+  _all tsvector := '';                 -- the terms of the results so far
+  _better_terms tsvector[] := '{}';    -- and of each of them
+  _better text[] := '{}';
+  _speakers text[] := '{}';
+  _better_ids uuid[] := '{}';
+  _words tsvector[];                   -- their statements, as far as they were needed
+  _names tsvector[];
+  _marks text[];
+  _lexemes text[];
+  _nth integer;
+  _repeating uuid[] := '{}';           -- memories that repeat a result
+  _repeated uuid[] := '{}';            -- and which one
 begin
   perform oxbow.check_access(recall.user_id);
   perform oxbow.check_question('query', recall.query, vector_dims(recall.embedding), recall.types, _known,
@@ -120,7 +135,10 @@ begin
   _weight := oxbow.channel_weights();
   _rule := oxbow.recall_rules(recall.user_id, coalesce(recall.believed_as_of, recall.now, 'infinity'));
 
-  return query
+  -- 1: the best; if some of them only repeat others, 2: those that were not among them, and 3: the repetitions
+  for _pass in 1 .. 3 loop
+  for id, memory_type, content, score, valid_at, invalid_at, created_at, expired_at, session_id, seq, speaker, agent_id,
+      external_id, category, importance, metadata, explain, modality, reference, attachments, _terms in
   with hit as (
     select h.type, h.id, max(h.text) as text, max(h.vector) as vector, max(h.entity) as entity, max(h.rank) as rank
       from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity,
@@ -175,11 +193,13 @@ begin
   ), reachable as (
     -- a score that the highest boosts and weight do not raise to the last place cannot win
     select f.* from fused f, least l
-     where f.score > 0 and l.score <= f.score * (1 + _rule.recall_weight)
+     where f.score > 0 and case _pass when 2 then true when 3 then f.id = any(_repeating) else l.score <= f.score
              * greatest(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code,
                         _rule.recall_file)
              * (1 + _rule.recall_recency + _rule.recall_importance
-                + greatest(_rule.recall_emerging, _rule.recall_established, _rule.recall_core))
+                + case when f.type = 'trait'
+                    then greatest(_rule.recall_emerging, _rule.recall_established, _rule.recall_core) else 0 end)
+             * case when f.type = 'trait' then 1 else 1 + _rule.recall_weight end end
   ), found as (
     select r.type, r.text, r.vector, r.entity, r.rank, r.score, m.*,
            case when r.type <> 'trait' then null
@@ -217,10 +237,11 @@ begin
     select t.*
       from (select r.*, r.score * (1 + r.recency + r.importance_boost + r.stage_boost) * (1 + r.share)
                    * r.modality_weight as total
-              from raised r) t
-     where recall.min_score is null or t.total >= recall.min_score
+              from raised r) t, least l
+     where (recall.min_score is null or t.total >= recall.min_score)
+       and (_pass = 3 or (_pass = 1) = (t.total >= l.score))
      order by t.total desc, t.seq, t.id
-     limit recall.max_results
+     limit case when _rule.recall_variety = 0 or _pass = 3 then _left end
   )
   select b.id, b.type, b.content, b.total, b.valid_at, b.invalid_at, b.created_at, b.expired_at, b.session_id, b.seq,
          b.speaker, b.agent_id, b.external_id, b.category, b.importance, b.metadata,
@@ -247,7 +268,10 @@ begin
                 select from oxbow.memories d
                  where d.user_id = recall.user_id and d.memory_type in ('fact', 'episodic') and d.superseded_by = b.id
                    and (d.reference is not null or d.mention_count > 1))
-              then oxbow.attachments(recall.user_id, b.id, recall.believed_as_of) end
+              then oxbow.attachments(recall.user_id, b.id, recall.believed_as_of) end,
+         case when b.type <> 'trait' and b.reference is null and _rule.recall_variety > 0 and _pass < 3 then (
+           select t.tsv from oxbow.memory_terms t
+            where t.user_id = recall.user_id and t.memory_type = b.type and t.memory_id = b.id) end
     from best b
    cross join every e
    cross join lateral (
@@ -257,7 +281,36 @@ begin
       where b.type = 'trait' and v.user_id = recall.user_id
         and v.trait_id = coalesce((_then #>> array[b.id::text, 'head'])::uuid, b.id)
         and v.event_seq <= coalesce((_then #>> array[b.id::text, 'seq'])::integer, v.event_seq)) v
-   order by b.total desc, b.seq, b.id;
+   order by b.total desc, b.seq, b.id
+  loop
+    if _pass = 3 then
+      explain := explain || jsonb_build_object('repeats', _repeated[array_position(_repeating, id)]);
+    elsif _terms is not null and cardinality(_better) < _rule.recall_variety then
+      _lexemes := tsvector_to_array(_terms);
+      _nth := width_bucket('@' collate "C", _lexemes); -- five terms of its date follow
+      _terms := ts_delete(_terms, _lexemes[_nth + 1:_nth + 5]);
+      _nth := null;
+      if 5 * (length(_all || _terms) - length(_all)) <= 3 * length(_terms) then
+        select r.words, r.names, r.marks, r.nth into _words, _names, _marks, _nth
+          from oxbow.repeated(_terms, content, speaker, _better_terms, _better, _speakers, _words, _names, _marks) r;
+      end if;
+      if _nth is not null then
+        _repeating := _repeating || id;
+        _repeated := _repeated || _better_ids[_nth];
+        continue;
+      end if;
+      _all := _all || _terms;
+      _better_terms := array_append(_better_terms, _terms);
+      _better := array_append(_better, content);
+      _speakers := array_append(_speakers, speaker);
+      _better_ids := _better_ids || id;
+    end if;
+    return next;
+    _left := _left - 1;
+    exit when _left = 0;
+  end loop;
+    exit when _left = 0 or cardinality(_repeating) = 0;
+  end loop;
 end $$;
 call oxbow.grant_app('recall');
 
