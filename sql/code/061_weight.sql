@@ -23,10 +23,11 @@ begin
 end $$;
 call oxbow.grant_worker('recall_rules');
 
--- days_since returns the days between two moments, 0 if the first is not yet past.
+-- days_since returns the days between two moments, 0 if the first is not yet past. date_part takes half the time of
+-- extract, which computes a numeric.
 create or replace function oxbow.days_since(_at timestamptz, _now timestamptz) returns double precision
 language sql immutable parallel safe
-return greatest(extract(epoch from _now - _at), 0)::double precision / 86400;
+return greatest(date_part('epoch', _now - _at), 0) / 86400;
 call oxbow.grant_app('days_since');
 
 -- weight_importance returns the factor I: how much the category of a memory matters.

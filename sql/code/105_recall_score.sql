@@ -30,7 +30,7 @@ return case _modality when 'text' then 1
 create or replace function oxbow.recency(_at timestamptz, _arousal jsonb, _now timestamptz, _days double precision,
   _share double precision) returns double precision
 language sql immutable parallel safe
-return exp(-least(greatest(extract(epoch from _now - _at), 0)::double precision
+return exp(-least(greatest(date_part('epoch', _now - _at), 0)
   / (86400 * _days * (1 + _share * case jsonb_typeof(_arousal)
        when 'number' then least(greatest((_arousal #>> '{}')::numeric, 0), 1)::double precision else 0 end)), 700));
 

@@ -172,7 +172,8 @@ begin
     -- the sorted scores of each channel, to look up ranks
     select array_agg(s.text order by s.text) filter (where s.text is not null) as texts,
            array_agg(s.vector order by s.vector) filter (where s.vector is not null) as vectors,
-           nullif(max(s.text), 0) as text, nullif(max(s.vector), 0) as vector, max(s.entity) as entity
+           nullif(max(s.text), 0) as text, nullif(max(s.vector), 0) as vector, max(s.entity) as entity,
+           count(*) as n
       from summed s
   ), fused as (
     select s.type, s.id, s.text, s.vector, s.entity, s.rank,
@@ -181,9 +182,10 @@ begin
       from summed s, every e
   ), least as materialized (
     -- what the last of the best by the channels has at least: boosts only add, a weight may take away
-    select coalesce(min(l.score * case when l.type = 'trait' then 1 else 1 + w.share end
+    select coalesce(min(l.score * (1 + _rule.recall_importance * m.importance)
+                        * case when l.type = 'trait' then 1 else 1 + w.share end
                         * oxbow.modality_weight(m.modality, _rule)), 0) as score
-      from (select f.* from fused f where (select count(*) from fused) > recall.max_results
+      from (select f.* from fused f, every e where e.n > recall.max_results
              order by f.score desc limit recall.max_results) l
      cross join lateral (
        select m.* from oxbow.memories m
