@@ -23,7 +23,7 @@ func TestRecall(t *testing.T) {
 	id := b.remember(t, oxbow.NewMemory{Content: "I play the cello in an orchestra.", Type: oxbow.TypeEpisodic,
 		ValidAt: at, SessionID: "s1", Seq: new(int64(3)),
 		Speaker: "Ann", AgentID: "coach", ExternalID: "D1", Category: "music", Importance: new(0.9),
-		Metadata: map[string]any{"context": "work", "n": 1}})
+		Metadata: map[string]any{"context": "work", "n": 1}, Reference: "chat/1"})
 	b.remember(t, oxbow.NewMemory{Content: "Ann sold her cello case."})
 	b.remember(t, oxbow.NewMemory{Content: "Bob plays the cello.", UserID: "bob"})
 	b.remember(t, oxbow.NewMemory{Content: "An old photograph of a cello.",
@@ -46,7 +46,7 @@ func TestRecall(t *testing.T) {
 	require.Equal(t, oxbow.Result{ID: id, Type: oxbow.TypeEpisodic, Content: "I play the cello in an orchestra.",
 		SessionID: "s1", Seq: 3, Speaker: "Ann",
 		AgentID: "coach", ExternalID: "D1", Category: "music", Importance: 0.9,
-		Metadata: map[string]any{"context": "work", "n": 1.0}}, first)
+		Metadata: map[string]any{"context": "work", "n": 1.0}, Modality: oxbow.ModalityText, Reference: "chat/1"}, first)
 
 	only := []string{"I play the cello in an orchestra."}
 	for name, q := range map[string]oxbow.Query{
