@@ -109,7 +109,7 @@ func TestRelatedAndOrigins(t *testing.T) {
 	require.NotContains(t, d.ok("history", boats), "step")
 	d.exec(`insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
 		values ('mia', 'fact', $1, 'fact', $2, 'merged_from')`, boats, cat)
-	require.Regexp(t, `step +from +when +by +text +id\n.*\n +1 +merged_from .* Her cat is old +`+cat, d.ok("history", boats))
+	require.Regexp(t, `step +from +when +text +id\n.*\n +1 +merged_from .* Her cat is old +`+cat, d.ok("history", boats))
 	origins := decoded[story](t, d.ok("history", boats, "--json")).Origins
 	require.Len(t, origins, 1)
 	require.Equal(t, cat, origins[0].MemoryID.String())
