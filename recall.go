@@ -42,11 +42,28 @@ type Query struct {
 	// MinScore leaves out memories with a lower score. Scores of different queries are hardly comparable, so choose it
 	// by the scores of typical queries. Default: 0, no minimum.
 	MinScore float64
+	// Mode widens or narrows what is returned. Default: everything that the search indexes hold.
+	Mode Mode
 	// Embedding is the vector of Text, made with the database's model, if the application has it.
 	Embedding []float32
 	// WordsOnly disables the search by vectors. Embedding is ignored then.
 	WordsOnly bool
 }
+
+// Mode says which memories a Recall may return.
+type Mode string
+
+// The modes.
+const (
+	// ModeNormal returns memories of which at least a summary is kept and which matter enough (policy
+	// recall_normal_weight).
+	ModeNormal Mode = "normal"
+	// ModeReview also returns memories of which less is kept, with their whole text.
+	ModeReview Mode = "review"
+	// ModeDebug also returns what was forgotten or has ended, with the reason. It is for the owner of the schema and
+	// the worker.
+	ModeDebug Mode = "debug"
+)
 
 // Results is the result of Recall.
 type Results struct {
@@ -203,6 +220,7 @@ func (q Query) params() (store.RecallParams, error) {
 		Metadata: metadata, Limit: given(q.Limit), Agent: given(q.AgentID),
 		ValidAsOf: given(q.ValidAsOf), BelievedAsOf: given(q.BelievedAsOf), AtNow: given(q.Now),
 		MinScore: given(q.MinScore),
+		Mode:     given(string(q.Mode)),
 	}, nil
 }
 

@@ -21,7 +21,7 @@ func (SettleArgs) Kind() string { return "settle" }
 func (a SettleArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:  "applies decay to traits, ends trends and expired memories, trims the log of weights",
+	Does:  "applies decay to traits and to what is kept of memories, ends trends and expired memories, trims the log of weights",
 	Every: 5 * time.Minute,
 }, func(c Config) worker[SettleArgs] { return &settleWorker{c} })
 
@@ -29,18 +29,19 @@ var _ = describe(Kind{
 const (
 	settleTraits   = 1000 // per transaction
 	settleMemories = 1000 // per transaction
+	settleWalk     = 2000 // memories per transaction
 	settleLog      = 5000 // per transaction
 	settleBatches  = 100
 )
 
 // settleWorker applies the effects of time: traits that decayed into another stage or became too
-// weak, trends whose window ended without expire_trend dissolving them, expired memories, and rows of
-// the log of weights that are old.
+// weak, trends whose window ended without expire_trend dissolving them, expired memories, memories of which
+// less is kept, and rows of the log of weights that are old.
 type settleWorker struct{ Config }
 
 // Work settles in batches, one transaction each, until a batch is not full.
 func (w *settleWorker) Work(ctx context.Context, _ *river.Job[SettleArgs]) error {
-	return errors.Join(w.settleTraits(ctx), w.expireMemories(ctx), w.trimWeightLog(ctx))
+	return errors.Join(w.settleTraits(ctx), w.expireMemories(ctx), w.settleLevels(ctx), w.trimWeightLog(ctx))
 }
 
 func (w *settleWorker) settleTraits(ctx context.Context) error {
@@ -86,6 +87,37 @@ func (w *settleWorker) expireMemories(ctx context.Context) error {
 		n, err := store.ExpireMemories(ctx, w.DB, time.Now(), settleMemories)
 		sum.Expired, sum.Promoted = sum.Expired+n.Expired, sum.Promoted+n.Promoted
 		if err != nil || n.Expired+n.Promoted < settleMemories {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleLevels first looks for memories that became old enough for another level.
+func (w *settleWorker) settleLevels(ctx context.Context) error {
+	for range settleBatches {
+		n, err := store.WalkLevels(ctx, w.DB, w.Now(), settleWalk)
+		failpoint.Reach(failpoint.SettleWalked)
+		if err != nil {
+			return err
+		}
+		if n < settleWalk {
+			break
+		}
+	}
+	var sum store.SettledLevels
+	defer func() {
+		if sum.Compressed+sum.Raised+sum.Forgotten > 0 {
+			w.Logger.InfoContext(ctx, "settled levels of memories", "compressed", sum.Compressed, "raised", sum.Raised,
+				"forgotten", sum.Forgotten)
+			w.Observer.Weighed(store.WeightEvents{Compressed: int(sum.Compressed), Raised: int(sum.Raised)})
+		}
+	}()
+	for range settleBatches {
+		n, err := store.SettleLevels(ctx, w.DB, w.Now(), settleMemories)
+		sum.Compressed, sum.Raised, sum.Forgotten = sum.Compressed+n.Compressed, sum.Raised+n.Raised, sum.Forgotten+n.Forgotten
+		failpoint.Reach(failpoint.SettleLeveled)
+		if err != nil || n.Settled < settleMemories {
 			return err
 		}
 	}

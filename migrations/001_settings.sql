@@ -20,7 +20,8 @@ create function oxbow.valid_memory(_user_id text, _content text, _valid_at times
   _used_at timestamptz, _negated_at timestamptz, _session_id text, _speaker text, _external_id text, _source text,
   _importance double precision, _strength double precision, _tier text, _topic text, _metadata jsonb,
   _sensitivity smallint, _sealed bytea, _sealed_key text, _modality text, _reference text,
-  _mention_count integer, _mentions oxbow.mention[]) returns boolean
+  _mention_count integer, _mentions oxbow.mention[],
+  _level text) returns boolean
 language plpgsql immutable as $$ begin return false; end $$;
 
 create function oxbow.valid_message(_user_id text, _session_id text, _role text, _content text, _speaker text,
@@ -198,6 +199,17 @@ insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, s
   ('weight_log_days', 90, 1, 3650, 'days', 'design §11', 'for which the log keeps a change of a weight'),
   ('related_links', 5, 0, 100, 'links', 'C §8.3', 'to related memories, of a memory when it is indexed'),
   ('related_shared', 20, 1, 500, 'memories', 'C §8.3', 'maximum that share a name or a subject which relates them'),
+  ('level_summary_weight', 0.3, 0, 10, 'weight', 'W', 'below which a memory is kept as a summary'),
+  ('level_summary_days', 90, 1, 36500, 'days', 'W', 'without activation, after which it is'),
+  ('level_summary_tokens', 40, 8, 10000, 'tokens', 'W', 'that a summary has at most, unless one sentence is longer'),
+  ('level_tag_weight', 0.15, 0, 10, 'weight', 'W', 'below which a memory is kept as a tag'),
+  ('level_tag_days', 180, 1, 36500, 'days', 'W', 'without activation, after which it is'),
+  ('level_trace_weight', 0.1, 0, 10, 'weight', 'W', 'below which a memory is kept as a trace'),
+  ('level_trace_days', 365, 1, 36500, 'days', 'W', 'without activation, after which it is'),
+  ('level_archive_weight', 0.05, 0, 10, 'weight', 'W', 'below which a memory is archived'),
+  ('level_archive_days', 730, 1, 36500, 'days', 'W', 'without activation, after which it is'),
+  ('archive_delete_days', 0, 0, 36500, 'days', 'W', 'after which an archived memory is forgotten; 0: never'),
+  ('recall_normal_weight', 0.3, 0, 10, 'weight', 'W', 'minimum of what recall returns in the mode normal'),
   ('attach_words', 0.75, 0.3, 1, 'of the words', 'W',
     'minimum share of the words of a caption in the text that the image or recording is attached to'),
   ('recall_weight', 0.3, 0, 0.9, 'of the score', 'design §11', 'maximum that the weight of a memory adds or removes'),
@@ -266,6 +278,7 @@ create table oxbow.recall_rules (
   recall_weight                 double precision not null,
   recall_weight_slope           double precision not null,
   recall_variety                double precision not null,
+  recall_normal_weight          double precision not null,
   memory_strength_used          double precision not null,
   memory_strength_decay         double precision not null,
   memory_strength_decay_summary double precision not null,
@@ -293,7 +306,15 @@ create table oxbow.recall_rules (
   weight_strength               double precision not null,
   weight_strength_max           double precision not null,
   weight_min                    double precision not null,
-  weight_max                    double precision not null
+  weight_max                    double precision not null,
+  level_summary_weight          double precision not null,
+  level_summary_days            double precision not null,
+  level_tag_weight              double precision not null,
+  level_tag_days                double precision not null,
+  level_trace_weight            double precision not null,
+  level_trace_days              double precision not null,
+  level_archive_weight          double precision not null,
+  level_archive_days            double precision not null
 );
 
 ---- create above / drop below ----

@@ -87,6 +87,10 @@ create table oxbow.memories (
   trait_review_due_at       timestamptz, -- when a contradiction review became due
   trait_edited_at           timestamptz, -- when a person corrected it; reflection keeps that wording
 
+  -- How much of the memory is kept (sql/code/064_levels.sql): full, summary, tag, trace or archive.
+  level            text not null default 'full',
+  weight_next_at   timestamptz,          -- when time alone may change the level next; null: never, or not computed
+
   expires_at       timestamptz,          -- null: never; recall leaves it out from then on, and settle ends it
 
   -- 0 not sensitive, 1 slightly, 2 sensitive, 3 secret (W); the client seals secret text, and content is then
@@ -104,7 +108,7 @@ create table oxbow.memories (
   constraint valid check (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
     forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker,
     external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key,
-    modality, reference, mention_count, mentions))
+    modality, reference, mention_count, mentions, level))
 ) partition by list (memory_type);
 
 create table oxbow.memories_fact partition of oxbow.memories for values in ('fact')
@@ -131,6 +135,8 @@ create index memories_superseded_idx on oxbow.memories (user_id, superseded_by) 
 -- memories that sweep will erase, and those that settle will end
 create index memories_due_idx        on oxbow.memories (forgotten_at, expires_at)
   where forgotten_at is not null or expires_at is not null and expired_at is null;
+-- memories whose level is due to be computed
+create index memories_level_idx      on oxbow.memories (weight_next_at) where weight_next_at is not null;
 -- A B-tree, because a BRIN range counts as new forever once a new row has reused the space of an old one.
 create index memories_created_idx    on oxbow.memories (created_at);
 -- memories that recall leaves out, and from when on
@@ -177,6 +183,8 @@ create type oxbow.recall_filter as (
   now      timestamptz,
   rules    oxbow.trait_rules[], -- the policies that govern trait stages
   stages   jsonb,       -- the stages of traits at believed, by id
+  mode     text,        -- normal: only what matters; debug: also what was forgotten or has ended
+  rule     oxbow.recall_rules, -- for the mode normal
   history  boolean,     -- return all times, for timeline; the attributes above are ignored
   ids      uuid[],      -- the memories that pass, once listed, and their types
   types    text[]

@@ -46,6 +46,24 @@ create table oxbow.memory_term_stats (
   primary key (user_id, memory_type)
 ) with (fillfactor = 50);
 
+-- The originals of memories of which less is kept (sql/code/064_levels.sql), with their search terms. content_hash is
+-- that of the original. since is when the memory was archived, or else when less of it was first kept.
+create table oxbow.memory_archive (
+  user_id      text not null,
+  memory_type  oxbow.memory_type not null,
+  memory_id    uuid not null,
+  content      text not null,
+  metadata     jsonb not null,
+  content_hash uuid not null,
+  len          integer not null,
+  tsv          tsvector not null,
+  since        timestamptz not null default now(),
+  primary key (user_id, memory_type, memory_id),
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
+);
+create index memory_archive_hash_idx on oxbow.memory_archive (user_id, content_hash);
+create index memory_archive_tsv_idx  on oxbow.memory_archive using gin (user_id, tsv);
+
 ---- create above / drop below ----
 
-drop table oxbow.memory_term_stats, oxbow.memory_terms cascade;
+drop table oxbow.memory_archive, oxbow.memory_term_stats, oxbow.memory_terms cascade;

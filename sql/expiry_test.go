@@ -199,7 +199,7 @@ func TestExpiryReadsWhatIsDue(t *testing.T) {
 		exec(t, tx, "set local enable_seqscan = off") // as in recall
 		require.LessOrEqual(t, cost(func() {
 			is = one[bool](t, tx, `select oxbow.recall_is_filtered($1, row(null, null, null, null, null, now(),
-				oxbow.trait_rules(), null, null, null, null)::oxbow.recall_filter)`, ann(t))
+				oxbow.trait_rules(), null, null, null, null, null, null)::oxbow.recall_filter)`, ann(t))
 		}), 5)
 		return is
 	}

@@ -74,6 +74,10 @@ func populate(t testing.TB, tx db, user string) {
 	exec(t, tx,
 		`insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
 			values ($1, 'fact', $2, 'fact', $2, 'related_to')`, user, first)
+	exec(t, tx, `insert into oxbow.memory_archive (user_id, memory_type, memory_id, content, metadata, content_hash,
+			len, tsv)
+		select user_id, memory_type, id, content, metadata, content_hash, 1, 'boat' from oxbow.memories
+		 where user_id = $1 and id = $2`, user, first)
 	exec(t, tx, `insert into oxbow.weight_log (user_id, memory_type, memory_id, cause, before, after)
 		values ($1, 'fact', $2, 'used', 1.1, 1.2)`, user, first)
 	exec(t, tx,

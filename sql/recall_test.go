@@ -29,6 +29,8 @@ type explanation struct {
 	Stage      string `json:"stage"`
 	Session    string `json:"session"`
 	Repeats    string `json:"repeats"`
+	Level      string `json:"level"`
+	LeftOut    string `json:"left_out"`
 }
 
 type channel struct {

@@ -384,13 +384,15 @@ CREATE TABLE oxbow.memories (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    level text DEFAULT 'full'::text NOT NULL,
+    weight_next_at timestamp with time zone,
     expires_at timestamp with time zone,
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
     modality text DEFAULT 'text'::text NOT NULL,
     reference text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions, level))
 )
 PARTITION BY LIST (memory_type);
 
@@ -427,6 +429,8 @@ CREATE INDEX memories_secret_idx ON ONLY oxbow.memories USING btree (user_id, me
 CREATE INDEX memories_session_idx ON ONLY oxbow.memories USING btree (user_id, session_id, seq) WHERE (session_id IS NOT NULL);
 
 CREATE INDEX memories_superseded_idx ON ONLY oxbow.memories USING btree (user_id, superseded_by) WHERE (superseded_by IS NOT NULL);
+
+CREATE INDEX memories_level_idx ON ONLY oxbow.memories USING btree (weight_next_at) WHERE (weight_next_at IS NOT NULL);
 
 -- memories_document
 
@@ -484,13 +488,15 @@ CREATE TABLE oxbow.memories_document (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    level text DEFAULT 'full'::text NOT NULL,
+    weight_next_at timestamp with time zone,
     expires_at timestamp with time zone,
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
     modality text DEFAULT 'text'::text NOT NULL,
     reference text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions, level))
 );
 
 ALTER TABLE ONLY oxbow.memories_document
@@ -518,6 +524,8 @@ CREATE INDEX memories_document_user_id_memory_type_id_sealed_key_idx ON oxbow.me
 CREATE INDEX memories_document_user_id_session_id_seq_idx ON oxbow.memories_document USING btree (user_id, session_id, seq) WHERE (session_id IS NOT NULL);
 
 CREATE INDEX memories_document_user_id_superseded_by_idx ON oxbow.memories_document USING btree (user_id, superseded_by) WHERE (superseded_by IS NOT NULL);
+
+CREATE INDEX memories_document_weight_next_at_idx ON oxbow.memories_document USING btree (weight_next_at) WHERE (weight_next_at IS NOT NULL);
 
 -- memories_episodic
 
@@ -575,13 +583,15 @@ CREATE TABLE oxbow.memories_episodic (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    level text DEFAULT 'full'::text NOT NULL,
+    weight_next_at timestamp with time zone,
     expires_at timestamp with time zone,
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
     modality text DEFAULT 'text'::text NOT NULL,
     reference text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions, level))
 )
 WITH (fillfactor='95');
 
@@ -610,6 +620,8 @@ CREATE INDEX memories_episodic_user_id_memory_type_id_sealed_key_idx ON oxbow.me
 CREATE INDEX memories_episodic_user_id_session_id_seq_idx ON oxbow.memories_episodic USING btree (user_id, session_id, seq) WHERE (session_id IS NOT NULL);
 
 CREATE INDEX memories_episodic_user_id_superseded_by_idx ON oxbow.memories_episodic USING btree (user_id, superseded_by) WHERE (superseded_by IS NOT NULL);
+
+CREATE INDEX memories_episodic_weight_next_at_idx ON oxbow.memories_episodic USING btree (weight_next_at) WHERE (weight_next_at IS NOT NULL);
 
 -- memories_fact
 
@@ -667,13 +679,15 @@ CREATE TABLE oxbow.memories_fact (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    level text DEFAULT 'full'::text NOT NULL,
+    weight_next_at timestamp with time zone,
     expires_at timestamp with time zone,
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
     modality text DEFAULT 'text'::text NOT NULL,
     reference text,
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions, level))
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.1');
 
@@ -704,6 +718,8 @@ CREATE INDEX memories_fact_user_id_memory_type_id_sealed_key_idx ON oxbow.memori
 CREATE INDEX memories_fact_user_id_session_id_seq_idx ON oxbow.memories_fact USING btree (user_id, session_id, seq) WHERE (session_id IS NOT NULL);
 
 CREATE INDEX memories_fact_user_id_superseded_by_idx ON oxbow.memories_fact USING btree (user_id, superseded_by) WHERE (superseded_by IS NOT NULL);
+
+CREATE INDEX memories_fact_weight_next_at_idx ON oxbow.memories_fact USING btree (weight_next_at) WHERE (weight_next_at IS NOT NULL);
 
 -- memories_trait
 
@@ -761,6 +777,8 @@ CREATE TABLE oxbow.memories_trait (
     trait_contexts jsonb,
     trait_review_due_at timestamp with time zone,
     trait_edited_at timestamp with time zone,
+    level text DEFAULT 'full'::text NOT NULL,
+    weight_next_at timestamp with time zone,
     expires_at timestamp with time zone,
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
@@ -770,7 +788,7 @@ CREATE TABLE oxbow.memories_trait (
     CONSTRAINT trait_confidence_range CHECK (((trait_confidence IS NULL) OR ((trait_confidence >= (0)::double precision) AND (trait_confidence <= (1)::double precision)) OR oxbow.reject('trait_confidence'::text, (trait_confidence)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT trait_stage_known CHECK (((trait_stage IS NULL) OR (trait_stage = ANY (ARRAY['trend'::text, 'candidate'::text, 'emerging'::text, 'established'::text, 'core'::text, 'dissolved'::text])) OR oxbow.reject('trait_stage'::text, trait_stage, 'must be trend, candidate, emerging, established, core or dissolved'::text))),
     CONSTRAINT trait_subtype_known CHECK (((trait_subtype IS NULL) OR (trait_subtype = ANY (ARRAY['behavior'::text, 'preference'::text, 'core'::text])) OR oxbow.reject('trait_subtype'::text, trait_subtype, 'must be behavior, preference or core'::text))),
-    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions))
+    CONSTRAINT valid CHECK (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at, forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker, external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key, modality, reference, mention_count, mentions, level))
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
 
@@ -812,6 +830,32 @@ CREATE INDEX memories_trait_user_id_session_id_seq_idx ON oxbow.memories_trait U
 
 CREATE INDEX memories_trait_user_id_superseded_by_idx ON oxbow.memories_trait USING btree (user_id, superseded_by) WHERE (superseded_by IS NOT NULL);
 
+CREATE INDEX memories_trait_weight_next_at_idx ON oxbow.memories_trait USING btree (weight_next_at) WHERE (weight_next_at IS NOT NULL);
+
+-- memory_archive
+
+CREATE TABLE oxbow.memory_archive (
+    user_id text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    content text NOT NULL,
+    metadata jsonb NOT NULL,
+    content_hash uuid NOT NULL,
+    len integer NOT NULL,
+    tsv tsvector NOT NULL,
+    since timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.memory_archive
+    ADD CONSTRAINT memory_archive_pkey PRIMARY KEY (user_id, memory_type, memory_id);
+
+CREATE INDEX memory_archive_hash_idx ON oxbow.memory_archive USING btree (user_id, content_hash);
+
+CREATE INDEX memory_archive_tsv_idx ON oxbow.memory_archive USING gin (user_id, tsv);
+
+ALTER TABLE ONLY oxbow.memory_archive
+    ADD CONSTRAINT memory_archive_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
 -- memory_history
 
 CREATE TABLE oxbow.memory_history (
@@ -828,7 +872,7 @@ CREATE TABLE oxbow.memory_history (
     reason text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     message_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
-    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text, 'MARK'::text, 'DEMOTE'::text, 'VERIFY'::text])))
+    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text, 'MARK'::text, 'DEMOTE'::text, 'VERIFY'::text, 'COMPRESS'::text])))
 );
 
 ALTER TABLE ONLY oxbow.memory_history
@@ -1173,6 +1217,8 @@ CREATE TYPE oxbow.recall_filter AS (
 	now timestamp with time zone,
 	rules oxbow.trait_rules[],
 	stages jsonb,
+	mode text,
+	rule oxbow.recall_rules,
 	history boolean,
 	ids uuid[],
 	types text[]
@@ -1196,7 +1242,7 @@ CREATE TABLE oxbow.recall_rules (
     recall_file double precision NOT NULL,
     recall_weight double precision NOT NULL,
     recall_weight_slope double precision NOT NULL,
-    recall_variety double precision NOT NULL,
+    recall_normal_weight double precision NOT NULL,
     memory_strength_used double precision NOT NULL,
     memory_strength_decay double precision NOT NULL,
     memory_strength_decay_summary double precision NOT NULL,
@@ -1224,7 +1270,15 @@ CREATE TABLE oxbow.recall_rules (
     weight_strength double precision NOT NULL,
     weight_strength_max double precision NOT NULL,
     weight_min double precision NOT NULL,
-    weight_max double precision NOT NULL
+    weight_max double precision NOT NULL,
+    level_summary_weight double precision NOT NULL,
+    level_summary_days double precision NOT NULL,
+    level_tag_weight double precision NOT NULL,
+    level_tag_days double precision NOT NULL,
+    level_trace_weight double precision NOT NULL,
+    level_trace_days double precision NOT NULL,
+    level_archive_weight double precision NOT NULL,
+    level_archive_days double precision NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.recall_rules

@@ -130,6 +130,7 @@ func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 		"access_count":  "coalesce(access_count, 0)",
 		"sensitivity":   "coalesce(sensitivity, 0)",
 		"modality":      "coalesce(modality, 'text')",
+		"level":         "coalesce(level, 'full')",
 	}
 	columns := copyColumns[:len(copyColumns)-2]
 	values := make([]string, len(columns))
@@ -264,6 +265,7 @@ var copyColumns = []string{
 	"trait_contexts",
 	"trait_review_due_at", "trait_edited_at", "expires_at", "sensitivity", "sealed", "sealed_key", "former_ends",
 	"modality", "reference",
+	"level", "weight_next_at",
 	"record_table", "record",
 }
 
@@ -323,7 +325,8 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 		null(f.string("trait_derived_from")), null(f.time("trait_next_transition_at")), null(f.string("trait_key")),
 		jsonOrNull(f.object("trait_contexts")), null(f.time("trait_review_due_at")), null(f.time("trait_edited_at")),
 		null(m.ExpiresAt), f.integer("sensitivity"), f.bytes("sealed"), null(f.string("sealed_key")),
-		f.times("former_ends"), null(string(m.Modality)), null(m.Reference),
+		f.times("former_ends"), null(string(m.Modality)), null(m.Reference), null(f.string("level")),
+		null(f.time("weight_next_at")),
 	}
 	if err := f.done(); err != nil {
 		return nil, err

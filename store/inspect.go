@@ -38,6 +38,7 @@ func UserPresence(ctx context.Context, db DB, userID string) (Presence, error) {
 		       (select count(*) from (
 		          select from oxbow.memories m
 		           where m.user_id = $1 and m.forgotten_at is null and m.memory_type <> 'trait' and m.sensitivity < 2
+		             and m.level <> 'archive'
 		             and not exists (select from oxbow.memory_terms t
 		                              where t.user_id = m.user_id and t.memory_type = m.memory_type
 		                                and t.memory_id = m.id)

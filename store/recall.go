@@ -21,6 +21,7 @@ type RecallParams struct {
 	Metadata                       json.RawMessage
 	ValidAsOf, BelievedAsOf, AtNow *time.Time
 	MinScore                       *float64
+	Mode                           *string
 }
 
 // Result is a memory that matches a query, with its score.
@@ -85,6 +86,10 @@ type Explanation struct {
 	Session       string  `json:"session,omitzero"` // the conversation that the memory comes from
 	// Repeats is the id of a better result that says the same. The memory comes after all that do not repeat another.
 	Repeats uuid.UUID `json:"repeats,omitzero"`
+	// Level is what is kept of the memory: summary, tag, trace or archive; empty for all of it.
+	Level string `json:"level,omitzero"`
+	// LeftOut is why a recall without a mode leaves the memory out; only in ModeDebug.
+	LeftOut string `json:"left_out,omitzero"`
 }
 
 // WeightFactors are the factors of a memory's weight, which is their product (docs/weight.md).
@@ -119,9 +124,9 @@ func Recall(ctx context.Context, db DB, p RecallParams) ([]Result, EmbeddingMode
 		       modality, reference, attachments
 		from oxbow.recall(user_id => $1, query => $2, embedding => $3, types => $4,
 		       max_results => coalesce($5::integer, 10), contexts => $6, agent => $7, metadata_contains => $8,
-		       valid_as_of => $9, believed_as_of => $10, now => $11, min_score => $12)`,
+		       valid_as_of => $9, believed_as_of => $10, now => $11, min_score => $12, mode => $13)`,
 		p.UserID, p.Query, halfVector(p.Embedding), p.Types, p.Limit, p.Contexts, p.Agent, p.Metadata, p.ValidAsOf,
-		p.BelievedAsOf, p.AtNow, p.MinScore)
+		p.BelievedAsOf, p.AtNow, p.MinScore, p.Mode)
 }
 
 // Touch records that a reply used the memories or, if used is false, that a recall returned them, at a moment (zero:

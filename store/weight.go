@@ -79,14 +79,16 @@ func WeightCrossings(ctx context.Context, db DB, userID string, id uuid.UUID, le
 		userID, id, level, at, days)
 }
 
-// WeightEvents counts the events that changed weights in a transaction.
-type WeightEvents struct{ Mentioned, Used, Negated int }
+// WeightEvents counts the events that changed weights in a transaction, and the memories of which less was kept, or all
+// again, because of their weights.
+type WeightEvents struct{ Mentioned, Used, Negated, Compressed, Raised int }
 
 // CountWeightEvents counts the rows that the transaction has added to the log of weights.
 func CountWeightEvents(ctx context.Context, tx DB) (WeightEvents, error) {
 	return one[WeightEvents](ctx, tx, "count changes of weights", `
 		select coalesce(sum(l.times) filter (where l.cause = 'mentioned'), 0)::bigint as mentioned,
 		       coalesce(sum(l.times) filter (where l.cause = 'used'), 0)::bigint as used,
-		       coalesce(sum(l.times) filter (where l.cause = 'negated'), 0)::bigint as negated
+		       coalesce(sum(l.times) filter (where l.cause = 'negated'), 0)::bigint as negated,
+		       0 as compressed, 0 as raised
 		  from oxbow.weight_log l where l.at >= now() and l.xmin = pg_current_xact_id()::xid`)
 }

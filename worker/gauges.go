@@ -54,6 +54,10 @@ var (
 	descLed      = gauge("oxbow_leader", "1 if a worker is the leader, which starts periodic jobs.")
 	descProblems = gauge("oxbow_consistency_problems",
 		"Traits that contradict their events, found by the last round of consistency_check.")
+	descLevels = gauge("oxbow_memories_by_level",
+		"Facts and episodes of which so much is kept, estimated from a sample.", "level")
+	descWeights = gauge("oxbow_memories_by_weight",
+		"Facts and episodes that weigh less than that, estimated from a sample.", "below")
 	descPeriod = gauge("oxbow_job_period_seconds",
 		"Time between two runs of a periodic kind of jobs, by its schedule.", "kind")
 	descSucceeded = gauge("oxbow_job_success_age_seconds", "How long ago a periodic kind of jobs last succeeded.",
@@ -145,6 +149,12 @@ func collectDatabase(now gauges.Gauges, is func(*prometheus.Desc, float64, ...st
 	}
 	is(descLed, number(now.Led))
 	is(descProblems, float64(now.Inconsistencies))
+	for _, l := range now.Levels {
+		is(descLevels, l.Memories, l.Name)
+	}
+	for _, b := range now.Weights {
+		is(descWeights, b.Memories, b.Name)
+	}
 	is(descTransaction, now.TransactionSeconds)
 }
 

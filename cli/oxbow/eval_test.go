@@ -160,20 +160,19 @@ func TestEvalInterrupted(t *testing.T) {
 	require.Zero(t, d.rows())
 }
 
-// What the lives promise holds, but for what is not built yet: a recall that shows forgotten memories.
+// What the lives promise holds.
 func TestEvalLives(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	r := d.run("eval", "../../examples/weights.jsonl", "--json")
-	require.Equal(t, 1, r.code, r.err)
-	require.Contains(t, r.err, "the checks of 1 of 60 lives do not hold")
+	require.Zero(t, r.code, r.err)
 	report := decoded[livesReport](t, r.out)
 	var failed []string
 	for _, f := range report.Failed {
 		failed = append(failed, f.Life)
 		require.NotEmpty(t, f.Found)
 	}
-	require.Equal(t, []string{"zh-corr-02"}, failed)
+	require.Empty(t, failed)
 	require.Equal(t, 60, report.Lives)
 	require.Zero(t, d.number(`select count(*) from oxbow.memories`), "the temporary users are erased")
 	r = d.run("eval", lines(t, `{"life":"a-1","steps":[],"checks":[]}`))

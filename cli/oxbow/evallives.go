@@ -162,7 +162,7 @@ func (r *lives) check(ctx context.Context, l *playedLife) (found []string, err e
 	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	for _, c := range l.Checks {
 		if c.Query != "" {
-			q := oxbow.Query{UserID: l.user, Text: c.Query, Limit: 10}
+			q := oxbow.Query{UserID: l.user, Text: c.Query, Limit: 10, Mode: oxbow.Mode(c.Mode)}
 			if c.AsOf != nil {
 				q.ValidAsOf = r.now.Add(-time.Duration(*c.AsOf))
 			}
@@ -173,9 +173,6 @@ func (r *lives) check(ctx context.Context, l *playedLife) (found []string, err e
 			var list []string
 			for _, m := range got.Memories {
 				list = append(list, names[m.ID])
-			}
-			if c.Mode != "" {
-				wrong("recall has no mode %q", c.Mode)
 			}
 			if !recalledAs(c, list) {
 				wrong("%q found %s", c.Query, strings.Join(list, " "))

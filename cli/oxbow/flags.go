@@ -162,6 +162,17 @@ func choiceFlag[T ~string](f *pflag.FlagSet, into *T, name, usage string, words 
 	}}, name, fmt.Sprintf("%s: %s", usage, or(words)))
 }
 
+// modeFlag adds --mode.
+func modeFlag(f *pflag.FlagSet, into *oxbow.Mode) {
+	modes := []oxbow.Mode{oxbow.ModeNormal, oxbow.ModeReview, oxbow.ModeDebug}
+	f.Var(&value{kind: "string", parse: func(text string) error {
+		if *into = oxbow.Mode(text); !slices.Contains(modes, *into) {
+			return fmt.Errorf("expected %s", or(modes))
+		}
+		return nil
+	}}, "mode", "normal: only what matters; review: also archived memories; debug: also forgotten and ended ones, and why")
+}
+
 // moment is a flag for a time, a day, a month or a year. It is read once the user's time zone is known.
 type moment struct{ value }
 

@@ -45,6 +45,7 @@ time (2024-05-17T08:00:00Z), or a day, month or year, meaning its end in the use
 	asOf := momentFlag(f, "as-of", "what was true at this time (default: now)")
 	believedAsOf := momentFlag(f, "believed-as-of", "what was believed at this time (default: now)")
 	f.Float64Var(&q.MinScore, "min-score", 0, "only memories with at least this score (default: all)")
+	modeFlag(f, &q.Mode)
 	f.BoolVar(&q.WordsOnly, "words-only", false, "do not search vectors")
 	f.BoolVar(&explain, "explain", false, "show how each score is computed")
 	a.jsonFlag(f)
@@ -202,6 +203,12 @@ func explanation(e oxbow.Explanation) string {
 	}
 	if e.Repeats != uuid.Nil {
 		bonus += "; repeats " + e.Repeats.String()
+	}
+	if e.Level != "" {
+		bonus += ", level " + e.Level
+	}
+	if e.LeftOut != "" {
+		bonus += "; usually left out: " + e.LeftOut
 	}
 	return strings.Join(append(parts, bonus), "; ")
 }

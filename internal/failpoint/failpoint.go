@@ -29,6 +29,8 @@ const (
 	ReflectCommitted   = "reflect.committed"
 	ReviewWritten      = "review.written"
 	SettleBatch        = "settle.batch" // between two transactions
+	SettleWalked       = "settle.walked"
+	SettleLeveled      = "settle.leveled"
 	FlushBatch         = "flush_activity.batch"
 	SensoryBatch       = "sensory.batch"
 	SweepStep          = "sweep.step"
@@ -42,5 +44,5 @@ const (
 func Worker() []string {
 	return []string{EmbedComputed, EmbedSaved, EmbedWritten, EmbedCommitted, ExtractDecided, ExtractWritten,
 		ExtractDone, ExtractCommitted, ReconcileDecided, ReconcileWritten, ReconcileCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
-		ReflectWritten, ReflectCommitted, ReviewWritten, SettleBatch, FlushBatch, SensoryBatch, SweepStep, TriggerAsked}
+		ReflectWritten, ReflectCommitted, ReviewWritten, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, SweepStep, TriggerAsked}
 }

@@ -54,6 +54,9 @@ type Gauges struct {
 	FailingMessages int64 `json:"failing_messages"`
 	// Tables lists the tables of schema oxbow, including the queue.
 	Tables []TableGauge `json:"tables"`
+	// Levels and Weights estimate how many facts and episodes have a level, or weigh less than a bound.
+	Levels  []Share `json:"levels"`
+	Weights []Share `json:"weights"`
 	// Schedules lists the schedules and runs of periodic kinds of jobs.
 	Schedules map[string]store.Schedule `json:"schedules"`
 	// Led reports whether a worker is the leader, which enqueues periodic jobs.
@@ -88,7 +91,7 @@ func Snapshot(ctx context.Context, db store.DB, timeout time.Duration, f func(pg
 
 // Read reads the gauges. It requires the rights of the schema's owner or the worker.
 func Read(ctx context.Context, db store.DB) (g Gauges, err error) {
-	err = readAll(ctx, db, g.ReadQueue, g.ReadWaiting, g.readTables, g.readRest)
+	err = readAll(ctx, db, g.ReadQueue, g.ReadWaiting, g.readTables, g.readLevels, g.readRest)
 	return g, err
 }
 

@@ -158,7 +158,8 @@ func countType(ctx context.Context, db store.DB, memoryType store.MemoryType, ex
 			       count(*) filter (where expired_at is not null and forgotten_at is null) as superseded,
 			       count(*) filter (where forgotten_at is not null) as forgotten,
 			       (select count(*) from %s) as embedded,
-			       count(*) filter (where forgotten_at is null and sensitivity < 2 and t.memory_id is null) as waiting
+			       count(*) filter (where forgotten_at is null and sensitivity < 2 and level <> 'archive' and t.memory_id is null)
+			         as waiting
 			from %s m left join %s t on t.user_id = m.user_id and t.memory_id = m.id`,
 			name("memory_vectors"), name("memories"), name("memory_terms")), memoryType)
 	}

@@ -57,7 +57,8 @@ create or replace function oxbow.valid_memory(_user_id text, _content text, _val
   _activated_at timestamptz, _used_at timestamptz, _negated_at timestamptz, _session_id text, _speaker text,
   _external_id text, _source text, _importance double precision, _strength double precision, _tier text,
   _topic text, _metadata jsonb, _sensitivity smallint, _sealed bytea, _sealed_key text, _modality text,
-  _reference text, _mention_count integer, _mentions oxbow.mention[]) returns boolean
+  _reference text, _mention_count integer, _mentions oxbow.mention[],
+  _level text) returns boolean
 language plpgsql immutable as $$
 begin
   if octet_length(_user_id) not between 1 and 255 then
@@ -98,6 +99,8 @@ begin
     return oxbow.reject('topic', _topic, 'must not be blank or longer than 255 bytes');
   elsif _forgotten_by not in ('user', 'auto', 'merge') then
     return oxbow.reject('forgotten_by', _forgotten_by, 'must be user, auto or merge');
+  elsif _level not in ('full', 'summary', 'tag', 'trace', 'archive') then
+    return oxbow.reject('level', _level, 'must be full, summary, tag, trace or archive');
   elsif octet_length(_speaker) > 1024 then
     return oxbow.reject('speaker', _speaker, 'must have at most 1024 bytes');
   elsif octet_length(_session_id) > 1024 then

@@ -24,18 +24,23 @@ declare
   _facts boolean;
   _naming boolean;
   _about boolean;
+  _old boolean;
+  _seen uuid[];
 begin
-  -- sensitive memories are not found by their words, and sealed ones have none
+  -- sensitive and archived memories are not found by their words, and sealed ones have none
   select array_agg(i.user_id order by i.user_id, i.id), array_agg(i.id order by i.user_id, i.id),
+         coalesce(bool_or(m.created_at < now() - interval '1 day' and m.weight_next_at is null), false),
+         coalesce(array_agg(i.id) filter (where m.weight_next_at is not null), '{}'),
          coalesce(bool_or(m.memory_type = 'fact'), false), coalesce(bool_or(m.names), false),
          coalesce(bool_or(m.about), false)
-    into _users, _ids, _facts, _naming, _about
+    into _users, _ids, _old, _seen, _facts, _naming, _about
     from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id
             from unnest(_user_ids, _ids) u(user_id, id)) i
    cross join lateral (
-    select m.memory_type, m.sensitivity, m.metadata ? 'entities' as names, m.metadata ? 'about' as about
+    select m.memory_type, m.sensitivity, m.metadata ? 'entities' as names, m.metadata ? 'about' as about,
+           m.level, m.created_at, m.weight_next_at
       from oxbow.memories m where m.user_id = i.user_id and m.id = i.id offset 0) m
-   where m.sensitivity < 2;
+   where m.sensitivity < 2 and m.level <> 'archive';
   if _ids is null then
     return;
   end if;
@@ -47,6 +52,9 @@ begin
   -- erasure
   if _facts then
     perform oxbow.fold_facts(_users, _ids);
+  end if;
+  if _old then -- imported, so the walk through new memories has passed it
+    perform oxbow.schedule_levels(_users, _ids, now());
   end if;
   if _about then
     perform oxbow.note_subjects(_users, _ids);
@@ -63,7 +71,11 @@ begin
               group by i.user_id order by i.user_id) n;
   end if;
   with memory as (
-    select m.*, coalesce(p.timezone, 'UTC') as timezone, coalesce(p.opted_out, false) as opted_out
+    select m.*, coalesce(p.timezone, 'UTC') as timezone, coalesce(p.opted_out, false) as opted_out,
+           case when m.level = 'summary'
+           then coalesce((select a.content from oxbow.memory_archive a
+                           where a.user_id = m.user_id and a.memory_type = m.memory_type and a.memory_id = m.id), m.content)
+           else m.content end as whole
       from unnest(_users, _ids) i(user_id, id) -- in this order
      cross join lateral (select m.* from oxbow.memories m where m.user_id = i.user_id and m.id = i.id for key share) m
       left join lateral (select u.timezone, u.opted_out from oxbow.users u where u.user_id = i.user_id) p on true
@@ -73,7 +85,7 @@ begin
     insert into oxbow.memory_terms (user_id, memory_type, memory_id, len, tsv)
     select m.user_id, m.memory_type, m.id, t.len,
            t.tsv || array_to_tsvector(oxbow.date_terms(coalesce(m.valid_at, m.created_at) at time zone m.timezone))
-      from memory m, oxbow.terms(coalesce(m.speaker || ': ', '') || m.content) t
+      from memory m, oxbow.terms(coalesce(m.speaker || ': ', '') || m.whole) t
     on conflict do nothing
     returning user_id, memory_type, memory_id, len
   ), counted as (
@@ -87,6 +99,7 @@ begin
     select m.user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
       from memory m join fresh f on f.user_id = m.user_id and f.memory_type = m.memory_type and f.memory_id = m.id
      where m.memory_type in ('fact', 'episodic') and m.source is distinct from 'summary' and not m.opted_out
+       and m.id <> all(_seen) -- it was, before less of it was kept
     on conflict do nothing
   )
   select array_agg(f.memory_id),
@@ -148,6 +161,14 @@ declare
   _gone_users text[] := '{}';
   _gone uuid[] := '{}';
 begin
+  perform oxbow.expand_memory(a.user_id, a.memory_id) -- facts that repeat one of which less is kept
+     from unnest(_user_ids, _ids) i(user_id, id)
+    cross join lateral (select n.user_id, n.content_hash from oxbow.memories_fact n
+                         where n.user_id = coalesce(i.user_id, _user_ids[1]) and n.id = i.id offset 0) n
+    cross join lateral (select a.user_id, a.memory_id from oxbow.memory_archive a
+                         where a.user_id = n.user_id and a.content_hash = n.content_hash and a.memory_type = 'fact'
+                         offset 0) a
+    where a.memory_id <> i.id;
   select array_agg(n.user_id order by n.user_id, n.hash), array_agg(n.hash order by n.user_id, n.hash)
     into _users, _hashes
     from (select distinct i.user_id,

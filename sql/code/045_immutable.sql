@@ -1,14 +1,23 @@
--- refuse_change rejects changes to a memory's content, user, type and id: a changed fact is a new row. The
--- trigger fires only for statements that name one of these columns, so updates of counters and times do not
--- pay for it.
+-- refuse_change rejects changes to a memory's content, level, user, type and id: a changed fact is a new row. Oxbow itself
+-- changes a level, and with it the content if the original is in memory_archive. The trigger fires only for statements
+-- that name one of these columns, so updates of counters and times do not pay for it.
 create or replace function oxbow.refuse_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   field text := case when old.content is distinct from new.content then 'content'
                      when old.user_id <> new.user_id then 'user_id'
                      when old.memory_type <> new.memory_type then 'memory_type'
-                     else 'id' end;
+                     when old.id <> new.id then 'id'
+                     else 'level' end;
 begin
+  if old.level <> new.level and oxbow.is_trusted(current_user)
+    and (old.user_id, old.memory_type, old.id) = (new.user_id, new.memory_type, new.id)
+    and (field = 'level' or exists (
+      select from oxbow.memory_archive a
+       where a.user_id = old.user_id and a.memory_type = old.memory_type and a.memory_id = old.id))
+  then
+    return new;
+  end if;
   raise exception using
     errcode = 'restrict_violation',
     column  = field,
@@ -21,13 +30,16 @@ begin
       when field = 'content' then
         format('oxbow.supersede(user_id => %L, id => %L, content => …) makes a new version and keeps the old one.',
                old.user_id, old.id)
+      when field = 'level' then
+        format('It follows the weight. oxbow.restore(user_id => %L, id => %L) brings a memory back to full.',
+               old.user_id, old.id)
       else format('Insert a new memory, and oxbow.forget(user_id => %L, id => %L) this one.', old.user_id, old.id) end;
 end $$;
 
 create or replace trigger refuse_change
-  before update of content, user_id, memory_type, id on oxbow.memories
+  before update of content, level, user_id, memory_type, id on oxbow.memories
   for each row
-  when (old.content is distinct from new.content or old.user_id is distinct from new.user_id
+  when (old.content is distinct from new.content or old.level is distinct from new.level or old.user_id is distinct from new.user_id
      or old.memory_type is distinct from new.memory_type or old.id is distinct from new.id)
   execute function oxbow.refuse_change();
 

@@ -47,7 +47,8 @@ $$;
 call oxbow.grant_worker('refuse_vectors');
 
 -- embeddables returns the remaining work of embed for memories that exist and are neither forgotten nor sealed. A text
--- that the model's provider refuses counts as having a vector. The plan is kept, because planning takes longer than
+-- that the model's provider refuses counts as having a vector, and so does one of which a tag or a trace is kept. Of a
+-- summary, all of the text is embedded. The plan is kept, because planning takes longer than
 -- execution.
 create or replace function oxbow.embeddables(_user_ids text[], _ids uuid[], _model text)
 returns table (user_id text, id uuid, content text, speaker text, reference text, has_terms boolean,
@@ -56,7 +57,11 @@ language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mod
   set enable_seqscan = off as $$
 begin
   return query
-  select m.user_id, m.id, m.content, coalesce(m.speaker, ''), coalesce(m.reference, ''),
+  select m.user_id, m.id, case when m.level = 'summary'
+           then coalesce((select a.content from oxbow.memory_archive a
+                           where a.user_id = m.user_id and a.memory_type = m.memory_type and a.memory_id = m.id), m.content)
+           else m.content end,
+         coalesce(m.speaker, ''), coalesce(m.reference, ''),
          (select true from oxbow.memory_terms t
            where t.user_id = m.user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is not null,
          (select true from oxbow.memory_vectors v
@@ -64,9 +69,10 @@ begin
          or (select true from oxbow.embedding_refusals r
               where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id
                 and r.model = _model) is not null
+         or m.level in ('tag', 'trace')
     from (select distinct coalesce(u.user_id, _user_ids[1]) as user_id, u.id from unnest(_user_ids, _ids) u(user_id, id)
            order by 1, 2) i
    cross join lateral (select * from oxbow.memories m where m.user_id = i.user_id and m.id = i.id offset 0) m
-   where m.forgotten_at is null and m.sensitivity < 2;
+   where m.forgotten_at is null and m.sensitivity < 2 and m.level <> 'archive';
 end $$;
 call oxbow.grant_worker('embeddables');

@@ -1,15 +1,19 @@
 -- Queries of the job sweep.
 
 -- is_unembedded reports whether embed still has work for a memory. A text that the model's provider refuses
--- counts as done, and so does a memory of level 2 or 3. (The body is a string, because a parsed body would keep
+-- counts as done, and so does a memory of sensitivity 2 or 3, one that is archived, and the vector of a tag or trace. (The body is a string, because a parsed body would keep
 -- reembed from dropping the table of vectors.)
 create or replace function oxbow.is_unembedded(_user_id text, _memory_type text, _id uuid, _model text) returns boolean
 language sql stable as $$
   select not exists (select from oxbow.memories m
-                      where m.user_id = _user_id and m.memory_type = _memory_type and m.id = _id and m.sensitivity > 1)
+                      where m.user_id = _user_id and m.memory_type = _memory_type and m.id = _id
+                        and (m.sensitivity > 1 or m.level = 'archive'))
      and (not exists (select from oxbow.memory_terms t
                        where t.user_id = _user_id and t.memory_type = _memory_type and t.memory_id = _id)
-      or not (exists (select from oxbow.memory_vectors v
+      or not (exists (select from oxbow.memories m
+                       where m.user_id = _user_id and m.memory_type = _memory_type and m.id = _id
+                         and m.level in ('tag', 'trace'))
+           or exists (select from oxbow.memory_vectors v
                        where v.user_id = _user_id and v.memory_type = _memory_type and v.memory_id = _id)
            or exists (select from oxbow.embedding_refusals r
                        where r.user_id = _user_id and r.memory_type = _memory_type and r.memory_id = _id

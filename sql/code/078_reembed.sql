@@ -56,7 +56,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp set enable_seqscan
 begin
   return query
   with page as materialized (
-    select m.user_id, m.memory_type, m.id, m.forgotten_at, m.sensitivity
+    select m.user_id, m.memory_type, m.id, m.forgotten_at, m.sensitivity, m.level
       from oxbow.memories m
      where (m.user_id, m.memory_type, m.id) > (_user_id, _memory_type, _id)
      order by m.user_id, m.memory_type, m.id
@@ -64,14 +64,18 @@ begin
   ), todo as (
     select p.user_id, p.memory_type, p.id
       from page p
-     where p.forgotten_at is null and p.sensitivity < 2
+     where p.forgotten_at is null and p.sensitivity < 2 and p.level in ('full', 'summary')
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = p.user_id and v.memory_type = p.memory_type and v.memory_id = p.id)
        and not exists (select from oxbow.embedding_refusals r
                         where r.user_id = p.user_id and r.memory_type = p.memory_type and r.memory_id = p.id
                           and r.model = _model)
   )
-  select e.looked, e.user_id, e.memory_type::text, e.id, m.user_id, m.memory_type::text, m.id, m.content,
+  select e.looked, e.user_id, e.memory_type::text, e.id, m.user_id, m.memory_type::text, m.id,
+         case when m.level = 'summary'
+           then coalesce((select a.content from oxbow.memory_archive a
+                           where a.user_id = m.user_id and a.memory_type = m.memory_type and a.memory_id = m.id), m.content)
+           else m.content end,
          coalesce(m.speaker, '')
     from (select p.user_id, p.memory_type, p.id, count(*) over () as looked
             from page p order by p.user_id desc, p.memory_type desc, p.id desc limit 1) e
@@ -117,7 +121,7 @@ begin
   with missing as (
     select m.user_id, array_agg(m.id) as ids
       from oxbow.memories m
-     where m.created_at >= _since and m.forgotten_at is null and m.sensitivity < 2
+     where m.created_at >= _since and m.forgotten_at is null and m.sensitivity < 2 and m.level in ('full', 'summary')
        and not exists (select from oxbow.memory_vectors_next v
                         where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
        and not exists (select from oxbow.embedding_refusals r

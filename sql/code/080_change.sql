@@ -2,8 +2,15 @@
 -- adds a row to memory_history. Error codes: OX101 no such memory, OX102 already superseded, OX103
 -- forgotten, OX104 not forgotten.
 
+-- expand_memory has all of a memory kept again (064_levels.sql).
+create or replace function oxbow.expand_memory(_user_id text, _id uuid) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  update oxbow.memories m set level = 'full' where m.user_id = _user_id and m.id = _id and m.level <> 'full';
+$$;
+call oxbow.grant_worker('expand_memory');
+
 -- lock_memory returns a memory and locks it until the transaction ends, with a lock mode compatible with the lock of
--- embed on the memories that it indexes.
+-- embed on the memories that it indexes. It has all of the memory kept again.
 create or replace function oxbow.lock_memory(_user_id text, _id uuid) returns oxbow.memories
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -20,6 +27,10 @@ begin
       errcode = 'OX101',
       message = format('user %L has no memory %s', left(_user_id, 255), _id),
       detail  = 'It may have been erased: forgotten memories are kept for 30 days.';
+  end if;
+  if memory.level <> 'full' then
+    update oxbow.memories m set level = 'full'
+     where m.user_id = _user_id and m.memory_type = memory.memory_type and m.id = _id returning * into memory;
   end if;
   return memory;
 end $$;
@@ -134,9 +145,11 @@ $$;
 create or replace function oxbow.lock_repeats(_user_id text, _id uuid) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  _ids uuid[] := oxbow.repeats_of(_user_id, _id);
+  _ids uuid[];
   _locked uuid[];
 begin
+  perform oxbow.expand_memory(_user_id, _id); -- repeats have the hash of the whole text
+  _ids := oxbow.repeats_of(_user_id, _id);
   loop
     perform from oxbow.memories m
       where m.user_id = _user_id and m.memory_type in ('fact', 'episodic') and m.id = any(_ids)
@@ -200,8 +213,9 @@ begin
 end $$;
 call oxbow.grant_app('forget');
 
--- restore reverts a forget, or makes a fact current again that another replaced; the other stays. A memory that was
--- forgotten before it was embedded is embedded now.
+-- restore reverts a forget, or makes a fact current again that another replaced; the other stays. It brings a memory of
+-- which less was kept back to full. A memory that time would soon compress again is active again. One that was forgotten
+-- before it was embedded is embedded now.
 create or replace function oxbow.restore(user_id text, id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -209,10 +223,22 @@ declare
   _ids uuid[];
   _now constant timestamptz := clock_timestamp();
   _rules oxbow.recall_rules;
+  _kept constant text := (select m.level from oxbow.memories m where m.user_id = restore.user_id and m.id = restore.id);
 begin
   perform oxbow.check_access(restore.user_id);
   _ids := oxbow.lock_repeats(restore.user_id, restore.id);
   old := oxbow.lock_memory(restore.user_id, restore.id);
+  if old.memory_type <> 'trait' and (_kept <> 'full' or oxbow.policy('level_summary_days')
+       <= oxbow.days_since(coalesce(old.activated_at, old.created_at), now())) then
+    update oxbow.memories m set activated_at = now()
+     where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
+    _rules := oxbow.recall_rules(old.user_id, 'infinity');
+    perform oxbow.log_weight(old.user_id, m.memory_type, m.id, _now, 'restored', oxbow.weight_of(old, _now, _rules),
+                             oxbow.weight_of(m, _now, _rules), 1, 'app')
+       from oxbow.memories m
+      where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
+    old.activated_at := now();
+  end if;
   if old.forgotten_at is null and (old.memory_type = 'fact' or oxbow.is_attached(old)) and old.expired_at is not null
     and (old.expires_at is null or old.expires_at > now()) then -- promote is for one that expired
     update oxbow.memories m
@@ -229,6 +255,8 @@ begin
      where l.user_id = old.user_id and l.to_type = old.memory_type and l.to_id = old.id and l.relation = 'supersedes';
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
     values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
+    return;
+  elsif old.forgotten_at is null and _kept <> 'full' then
     return;
   elsif old.forgotten_at is null then
     raise exception using
@@ -304,9 +332,10 @@ select h.user_id, h.memory_type, h.memory_id, h.event, h.old_content, h.new_cont
        h.actor, h.reason, h.message_ids, h.created_at as at
   from oxbow.memory_history h
 union all
-select m.user_id, m.memory_type, m.id, 'ADD', null, m.content, null, m.metadata, coalesce(m.source, 'app'), null, '{}',
-       m.created_at
+select m.user_id, m.memory_type, m.id, 'ADD', null, coalesce(a.content, m.content), null,
+       coalesce(a.metadata, m.metadata), coalesce(m.source, 'app'), null, '{}', m.created_at
   from oxbow.memories m
+  left join oxbow.memory_archive a on a.user_id = m.user_id and a.memory_type = m.memory_type and a.memory_id = m.id
  where not exists (select from oxbow.memory_history h
                     where h.user_id = m.user_id and h.memory_type = m.memory_type and h.memory_id = m.id
                       and h.event = 'ADD');
@@ -326,10 +355,16 @@ begin
   perform oxbow.check_access(history.user_id);
   return query
   with version as (
-    select m.* from oxbow.versions(history.user_id, history.id) v
+    select m.id, m.user_id, m.memory_type, m.version, m.created_at, m.source, coalesce(a.content, m.content) as content,
+           coalesce(a.metadata, m.metadata) as metadata
+      from oxbow.versions(history.user_id, history.id) v
      cross join lateral ( -- separately, or all of the user's memories are read
        select m.* from oxbow.memories m
         where m.user_id = history.user_id and m.memory_type = v.memory_type and m.id = v.memory_id offset 0) m
+      left join lateral (
+       select a.content, a.metadata from oxbow.memory_archive a
+        where a.user_id = history.user_id and a.memory_type = v.memory_type and a.memory_id = v.memory_id offset 0) a
+        on m.level <> 'full'
   ), noted as (
     select v.id, v.memory_type, v.version, h.event, h.old_content, h.new_content, h.old_metadata, h.new_metadata,
            h.actor, h.reason, h.message_ids, h.created_at

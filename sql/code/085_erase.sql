@@ -146,6 +146,7 @@ declare
   _child record;
 begin
   perform oxbow.lock_referring(_user_id, array[_id]);
+  perform oxbow.expand_memory(_user_id, _id); -- others may quote all of its content
   for _type in
     -- a job that is processing the memory holds a lock on its row; this waits for it
     select m.memory_type from oxbow.memories m

@@ -17,8 +17,9 @@ return oxbow.is_attached(_memory) or exists (select from oxbow.memories s
                   and s.id = (_memory).superseded_by and s.content_hash = (_memory).content_hash);
 
 -- recall_passes reports whether a memory passes the filter. With history, the versions of all times pass,
--- except forgotten and sensitive memories and mere repetitions. The planner inlines this function, so the call costs
--- nothing.
+-- except forgotten and sensitive memories and mere repetitions. In the mode debug, all but sensitive memories pass, and in
+-- the mode normal, only summaries and full memories with enough weight. The planner inlines this function, so the call
+-- costs nothing.
 create or replace function oxbow.recall_passes(_memory oxbow.memories, _filter oxbow.recall_filter) returns boolean
 language sql stable parallel safe
 return _memory.sensitivity < 2 and case when (_filter).history
@@ -26,9 +27,13 @@ return _memory.sensitivity < 2 and case when (_filter).history
    and (_memory.expired_at is null or _memory.superseded_by is null or _memory.invalid_at is null
      or _memory.invalid_at > coalesce(_memory.valid_at, _memory.created_at)
      or not oxbow.repeats(_memory))
-  else oxbow.recallable(_memory.forgotten_at, _memory.memory_type, oxbow.recall_stage(_memory, _filter))
+  else ((_filter).mode is not distinct from 'debug'
+     or oxbow.recallable(_memory.forgotten_at, _memory.memory_type, oxbow.recall_stage(_memory, _filter))
    and oxbow.holds(_memory.created_at, _memory.expired_at, _memory.valid_at, _memory.invalid_at,
-         (_filter).valid, (_filter).believed, (_filter).now, _memory.former_ends, _memory.expires_at)
+         (_filter).valid, (_filter).believed, (_filter).now, _memory.former_ends, _memory.expires_at))
+   and ((_filter).mode is distinct from 'normal' or _memory.memory_type = 'trait'
+     or _memory.level in ('full', 'summary')
+        and oxbow.weight_of(_memory, (_filter).now, (_filter).rule) >= ((_filter).rule).recall_normal_weight)
    and ((_filter).agent is null or _memory.agent_id = (_filter).agent)
    and ((_filter).metadata is null or _memory.metadata @> (_filter).metadata)
    and ((_filter).contexts is null
@@ -98,6 +103,7 @@ begin
   select coalesce(array_agg(m.id), '{}'), coalesce(array_agg(m.memory_type::text), '{}')
     into _filter.ids, _filter.types
     from oxbow.memories m
-   where m.user_id = _user_id and m.memory_type = any(_types) and oxbow.recall_passes(m, _filter);
+   where m.user_id = _user_id and m.memory_type = any(_types) and m.level <> 'archive'
+     and oxbow.recall_passes(m, _filter);
   return _filter;
 end $$;

@@ -41,6 +41,9 @@ end $$;
 --   believed_as_of    what was believed then; null: now
 --   now               the reference time for recency
 --   min_score         only results with at least this score
+--   mode              normal: only memories that are full or summaries, with at least the weight recall_normal_weight;
+--                     review: also those of which less is kept, with their whole text; debug: also those that are
+--                     forgotten or have ended, with the reason in explain, for owner and worker; null: none of these
 -- It writes nothing. It never returns forgotten memories, nor traits in the stages trend, candidate and
 -- dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
 -- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
@@ -54,7 +57,8 @@ end $$;
 create or replace function oxbow.recall(user_id text, query text, embedding halfvec default null,
   types text[] default null, max_results integer default 10, contexts text[] default null, agent text default null,
   metadata_contains jsonb default null, valid_as_of timestamptz default null,
-  believed_as_of timestamptz default null, now timestamptz default null, min_score double precision default null)
+  believed_as_of timestamptz default null, now timestamptz default null, min_score double precision default null,
+  mode text default null)
 returns table (id uuid, memory_type text, content text, score double precision, valid_at timestamptz,
   invalid_at timestamptz, created_at timestamptz, expired_at timestamptz, session_id text, seq bigint, speaker text,
   agent_id text, external_id text, category text, importance double precision, metadata jsonb, explain jsonb,
@@ -91,6 +95,8 @@ declare
   _nth integer;
   _repeating uuid[] := '{}';           -- memories that repeat a result
   _repeated uuid[] := '{}';            -- and which one
+  _whole constant boolean := coalesce(recall.mode in ('review', 'debug'), false);
+  _archived record;
 begin
   perform oxbow.check_access(recall.user_id);
   perform oxbow.check_question('query', recall.query, vector_dims(recall.embedding), recall.types, _known,
@@ -101,8 +107,15 @@ begin
     perform oxbow.reject('now', recall.now::text, 'must be finite');
   elsif not (recall.min_score >= 0 and recall.min_score < 'infinity') then
     perform oxbow.reject('min_score', recall.min_score::text, 'must be 0 or more, and finite');
+  elsif recall.mode not in ('normal', 'review', 'debug') then
+    perform oxbow.reject('mode', recall.mode, 'must be normal, review or debug');
+  elsif recall.mode = 'debug' and not oxbow.is_trusted(oxbow.caller()) then
+    raise exception using errcode = 'insufficient_privilege',
+      message = format('%s may not recall in the mode debug', oxbow.caller()),
+      hint    = 'It shows forgotten memories, and is for the owner of the tables and the worker.';
   end if;
-  _types := oxbow.known_types(recall.user_id, coalesce(recall.types, _known));
+  _types := case when _whole then coalesce(recall.types, _known)
+                 else oxbow.known_types(recall.user_id, coalesce(recall.types, _known)) end;
   if _types is null then
     return;
   end if;
@@ -118,12 +131,17 @@ begin
   _filter.valid := recall.valid_as_of;
   _filter.believed := recall.believed_as_of;
   _filter.stages := _then;
+  _filter.mode := recall.mode;
   if num_nonnulls(recall.agent, recall.contexts, recall.metadata_contains, recall.valid_as_of,
        recall.believed_as_of) = 0
-     and not oxbow.recall_is_filtered(recall.user_id, _filter) then
+     and coalesce(recall.mode, 'review') = 'review' and not oxbow.recall_is_filtered(recall.user_id, _filter) then
     _filter := null;
   end if;
 
+  _rule := oxbow.recall_rules(recall.user_id, coalesce(recall.believed_as_of, recall.now, 'infinity'));
+  if recall.mode = 'normal' then
+    _filter.rule := _rule;
+  end if;
   _asked := oxbow.query_terms(recall.query);
   _text := oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
   _vector := oxbow.recall_vector(recall.user_id, _types, recall.embedding, _limit, _text._filter);
@@ -132,8 +150,12 @@ begin
       _text.dates, _text.date_idfs);
   end if;
   _entity := oxbow.recall_entities(recall.user_id, _types, recall.query, _limit, _vector._filter);
+  if _whole then
+    _archived := oxbow.recall_archived(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
+  else
+    select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _archived;
+  end if;
   _weight := oxbow.channel_weights();
-  _rule := oxbow.recall_rules(recall.user_id, coalesce(recall.believed_as_of, recall.now, 'infinity'));
 
   -- 1: the best; if some of them only repeat others, 2: those that were not among them, and 3: the repetitions
   for _pass in 1 .. 3 loop
@@ -143,7 +165,8 @@ begin
     select h.type, h.id, max(h.text) as text, max(h.vector) as vector, max(h.entity) as entity, max(h.rank) as rank
       from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity,
                    null::bigint as rank
-              from unnest(_text.ids, _text.types, _text.scores) t(id, type, score)
+              from unnest(_text.ids || _archived.ids, _text.types || _archived.types, _text.scores || _archived.scores)
+                     t(id, type, score)
             union all
             select v.id, v.type, null, v.score, null, null
               from unnest(_vector.ids, _vector.types, _vector.scores) v(id, type, score)
@@ -215,7 +238,8 @@ begin
               oxbow.end_believed(m.expired_at, m.invalid_at, m.former_ends, recall.believed_as_of) as invalid_at,
               m.created_at, m.expired_at, m.session_id, m.seq, m.speaker, m.agent_id, m.external_id, m.category,
               m.importance, m.metadata, m.modality, m.reference, m.mention_count, m.activated_at, m.used_at, m.mentions,
-              m.negated_at, m.strength, m.tier, m.source, m.trait_stage, m.trait_subtype, m.trait_confidence,
+              m.negated_at, m.strength, m.tier, m.source, m.level, m.trait_stage, m.trait_subtype,
+              m.trait_confidence,
               m.trait_confidence_at,
               m.trait_reinforcement_count, m.trait_next_transition_at, m.trait_window_end
          from oxbow.memories m
@@ -245,8 +269,10 @@ begin
      order by t.total desc, t.seq, t.id
      limit case when _rule.recall_variety = 0 or _pass = 3 then _left end
   )
-  select b.id, b.type, b.content, b.total, b.valid_at, b.invalid_at, b.created_at, b.expired_at, b.session_id, b.seq,
-         b.speaker, b.agent_id, b.external_id, b.category, b.importance, b.metadata,
+  select b.id, b.type,
+         case when _whole and b.level <> 'full' then coalesce(a.content, b.content) else b.content end, b.total, b.valid_at, b.invalid_at, b.created_at, b.expired_at, b.session_id, b.seq,
+         b.speaker, b.agent_id, b.external_id, b.category, b.importance,
+         case when _whole and b.level <> 'full' then coalesce(a.metadata, b.metadata) else b.metadata end,
          jsonb_strip_nulls(jsonb_build_object(
            'text', case when b.text is not null then jsonb_build_object(
              'score', b.text, 'rank', cardinality(e.texts) + 1 - width_bucket(b.text, e.texts)) end,
@@ -254,7 +280,9 @@ begin
              'score', b.vector, 'rank', cardinality(e.vectors) + 1 - width_bucket(b.vector, e.vectors)) end,
            'entity', case when b.entity is not null then jsonb_build_object('score', b.entity, 'rank', b.rank) end,
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance_boost,
-           'modality', nullif(b.modality_weight, 1), 'session', b.session_id))
+           'modality', nullif(b.modality_weight, 1), 'session', b.session_id, 'level', nullif(b.level, 'full'),
+           'left_out', case when recall.mode = 'debug' then
+             oxbow.recall_left_out(recall.user_id, b.type, b.id, b.stage, _now) end))
          || case when b.type = 'trait' then jsonb_strip_nulls(jsonb_build_object(
            'stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', b.trait_subtype,
            'confidence', coalesce((_then #>> array[b.id::text, 'confidence'])::double precision,
@@ -276,6 +304,9 @@ begin
             where t.user_id = recall.user_id and t.memory_type = b.type and t.memory_id = b.id) end
     from best b
    cross join every e
+    left join lateral (
+      select a.content, a.metadata from oxbow.memory_archive a
+       where _whole and a.user_id = recall.user_id and a.memory_type = b.type and a.memory_id = b.id offset 0) a on true
    cross join lateral (
      select count(*) filter (where v.direction = 'supporting') as supporting,
             count(*) filter (where v.direction = 'contradicting') as contradicting

@@ -1,0 +1,492 @@
+-- Levels: less of a memory is kept as its weight falls (W; design §11). full, summary, tag, trace, archive: docs/weight.md
+-- says what each keeps. A memory has a level if its weight is below the policy level_<level>_weight and it was not
+-- active for level_<level>_days, and the same holds for the levels before it. Both are looked at on whole days since
+-- it was last active. memories.weight_next_at is never later than the next moment at which time alone changes the
+-- level. Facts that are current go no lower than summary, so that they can be found at any age. Traits, documents, ended
+-- and sensitive memories, and the tiers core and system keep their level.
+
+-- has_levels reports whether time may change the level of a memory.
+create or replace function oxbow.has_levels(_memory oxbow.memories, _now timestamptz) returns boolean
+language sql immutable parallel safe
+return _memory.memory_type in ('fact', 'episodic') and _memory.tier = 'normal' and _memory.sensitivity < 2
+  and _memory.forgotten_at is null and _memory.expired_at is null
+  and (_memory.invalid_at is null or _memory.invalid_at > _now);
+
+-- day_reaching returns the first day, from _from to 36,526, on which a weight would be below a level if only the time
+-- factor changed. _weight and _time are those of _day.
+create or replace function oxbow.day_reaching(_weight double precision, _time double precision, _day double precision,
+  _level double precision, _from integer) returns double precision
+language sql immutable parallel safe
+return case when _time < 1 and _level > 0 then
+  least(greatest(floor((_weight / _time / _level - 1) * _day / (1 / _time - 1)) + 1, _from), 36526) end;
+
+-- weight_below brackets the first of the days _from to 36,525, counted from _start, on which the weight of a memory that
+-- was not negated is below a level: it is one of first to last, or there is none if first is later. Such a weight only
+-- falls. So the other factors of a day before it, with the time factor alone, give a day not before it; those of a day
+-- after it give one not after it. Between the first two such days a line gives a third, and two more come so close that
+-- most brackets have one day. They are null if the weight does not depend on time. The planner inlines the function, and
+-- so computes a thousand memories at once.
+create or replace function oxbow.weight_below(_category text, _created_at timestamptz, _activated_at timestamptz,
+  _used_at timestamptz, _mentions oxbow.mention[], _strength double precision, _tier text, _source text,
+  _start timestamptz, _level double precision, _from integer, _rules oxbow.recall_rules)
+returns table (first integer, last integer)
+language sql stable parallel safe as $$
+  select case when w1.weight < _level then _from else least(d4.day, d5.day)::integer end,
+         case when w1.weight < _level then _from else greatest(d4.day, d5.day)::integer end
+    from oxbow.weight_factors(_category, _created_at, _activated_at, _used_at, _mentions, null, _strength, _tier,
+           _source, _start + _from * interval '24 hours', _rules) w1
+   cross join lateral (select oxbow.day_reaching(w1.weight, w1."time", _from, _level, _from) as day offset 0) d1
+   cross join lateral oxbow.weight_factors(_category, _created_at, _activated_at, _used_at, _mentions, null, _strength,
+           _tier, _source, _start + d1.day * interval '24 hours', _rules) w2
+   cross join lateral (select round(_from + (d1.day - _from) ^ 2 / greatest(d1.day - _from + d1.day
+     - oxbow.day_reaching(w2.weight, w2."time", d1.day, _level, _from), 1)) as day offset 0) d2
+   cross join lateral oxbow.weight_factors(_category, _created_at, _activated_at, _used_at, _mentions, null, _strength,
+           _tier, _source, _start + d2.day * interval '24 hours', _rules) w3
+   cross join lateral (select oxbow.day_reaching(w3.weight, w3."time", d2.day, _level, _from) as day offset 0) d3
+   cross join lateral oxbow.weight_factors(_category, _created_at, _activated_at, _used_at, _mentions, null, _strength,
+           _tier, _source, _start + d3.day * interval '24 hours', _rules) w4
+   cross join lateral (select oxbow.day_reaching(w4.weight, w4."time", d3.day, _level, _from) as day offset 0) d4
+   cross join lateral oxbow.weight_factors(_category, _created_at, _activated_at, _used_at, _mentions, null, _strength,
+           _tier, _source, _start + d4.day * interval '24 hours', _rules) w5
+   cross join lateral (select oxbow.day_reaching(w5.weight, w5."time", d4.day, _level, _from) as day offset 0) d5
+$$;
+
+-- plan_levels computes the levels that memories should have at a moment, and when time alone changes these next. Each
+-- memory is identified by its user and id. Those that has_levels excludes keep their level. What is archived is due again
+-- when settle_levels forgets it (policy archive_delete_days).
+create or replace function oxbow.plan_levels(_user_ids text[], _ids uuid[], _now timestamptz)
+returns table (user_id text, memory_type text, id uuid, before text, level text, next timestamptz)
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+#variable_conflict error
+declare
+  _levels constant text[] := '{full,summary,tag,trace,archive}';
+  p record;
+  _memory oxbow.memories;
+  _day integer;
+  _up integer;
+  _deleted constant interval := make_interval(secs => 86400 * nullif(oxbow.policy('archive_delete_days'), 0));
+begin
+  for p in
+    with who as materialized (
+      select f.factor, f.rules, -- of all users with this factor
+             array[l.w1, least(l.w1, l.w2), least(l.w1, l.w2, l.w3), least(l.w1, l.w2, l.w3, l.w4)] as weights,
+             array[l.d1, greatest(l.d1, l.d2), greatest(l.d1, l.d2, l.d3), greatest(l.d1, l.d2, l.d3, l.d4)] as days
+        from (select f.factor, oxbow.recall_rules(f.user_id, 'infinity') as rules
+                from (select coalesce(u.forgetting_factor, 1) as factor, min(i.user_id) as user_id
+                        from (select distinct i.user_id from unnest(_user_ids) i(user_id)) i
+                        left join oxbow.users u on u.user_id = i.user_id
+                       group by 1) f offset 0) f
+       cross join lateral (
+         select (f.rules).level_summary_weight as w1, (f.rules).level_tag_weight as w2,
+                (f.rules).level_trace_weight as w3, (f.rules).level_archive_weight as w4,
+                ceil((f.rules).level_summary_days)::integer as d1, ceil((f.rules).level_tag_days)::integer as d2,
+                ceil((f.rules).level_trace_days)::integer as d3, ceil((f.rules).level_archive_days)::integer as d4) l
+    )
+    select m.user_id, m.memory_type, m.id, m.before, n.nth, m.negated_at, m.start, m.today, m.rules, m.weights, m.most,
+           n.from_day, f.first, f.last, m.levelled
+      from (select m.*, coalesce(m.activated_at, m.created_at) as start, r.rules, r.weights,
+                   case when m.sensitivity = 1 then array(select 2 * d from unnest(r.days) d) else r.days end as days,
+                   case when m.memory_type = 'fact' then 1 else 4 end as most,
+                   floor(oxbow.days_since(coalesce(m.activated_at, m.created_at), _now))::integer as today
+              from unnest(_user_ids, _ids) i(user_id, id)
+             cross join lateral (
+               select m.user_id, m.memory_type::text as memory_type, m.id, m.level as before, m.category, m.created_at,
+                      m.activated_at, m.used_at, m.mentions, m.negated_at, m.strength, m.tier, m.source, m.sensitivity,
+                      oxbow.has_levels(m, _now) as levelled
+                 from oxbow.memories m
+                where m.user_id = i.user_id and m.id = i.id offset 0) m
+             cross join lateral (
+               select w.rules, w.weights, w.days from who w
+                where w.factor = coalesce((select u.forgetting_factor from oxbow.users u where u.user_id = m.user_id), 1)
+             ) r) m
+     cross join lateral oxbow.weight_factors(m.category, m.created_at, m.activated_at, m.used_at, m.mentions,
+             m.negated_at, m.strength, m.tier, m.source, m.start + m.today * interval '24 hours', m.rules) w
+     cross join lateral (
+       select h.nth, greatest(m.today + 1, m.days[h.nth + 1]) as from_day
+         from (select count(*)::integer as nth from unnest(m.weights[:m.most], m.days[:m.most]) l(weight, days)
+                where w.weight < l.weight and m.today >= l.days) h offset 0) n
+      left join lateral oxbow.weight_below(m.category, m.created_at, m.activated_at, m.used_at, m.mentions, m.strength,
+             m.tier, m.source, m.start, m.weights[n.nth + 1], n.from_day, m.rules) f
+        on m.levelled and m.negated_at is null and n.nth < m.most
+  loop
+    _day := nullif(p.first, 36526);
+    if p.levelled and (p.negated_at is not null or p.nth < p.most and (p.first is null or p.first < p.last)) then
+      select * into _memory from oxbow.memories m
+       where m.user_id = p.user_id and m.memory_type = p.memory_type and m.id = p.id;
+      _day := case when p.nth < p.most then
+        oxbow.weight_first(_memory, p.rules, p.start, p.weights[p.nth + 1], true, coalesce(p.first, p.from_day),
+                           least(p.last, 36525)) end;
+      _up := case when p.negated_at is not null and p.nth > 0 then
+        oxbow.weight_first(_memory, p.rules, p.start, p.weights[p.nth], false, p.today + 1, coalesce(_day, 36525)) end;
+      _day := least(_day, _up);
+    end if;
+    user_id := p.user_id;
+    memory_type := p.memory_type;
+    id := p.id;
+    before := p.before;
+    level := case when p.levelled then _levels[p.nth + 1] else p.before end;
+    next := p.start + _day * interval '24 hours';
+    if level = 'archive' and _deleted is not null and p.levelled then
+      next := least(next, _deleted + case when before <> 'archive' then _now else (
+        select a.since from oxbow.memory_archive a
+         where a.user_id = p.user_id and a.memory_type = p.memory_type and a.memory_id = p.id) end);
+    end if;
+    return next;
+  end loop;
+end $$;
+call oxbow.grant_worker('has_levels', 'day_reaching', 'weight_below', 'plan_levels');
+
+-- schedule_levels notes when the levels of memories change next, and returns how many. A level that differs from the one
+-- that the memory has now is due at once, and settle_levels writes it.
+create or replace function oxbow.schedule_levels(_user_ids text[], _ids uuid[], _now timestamptz) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+declare
+  _scheduled bigint;
+begin
+  perform from (select m.user_id, m.id from unnest(_user_ids, _ids) m(user_id, id) order by 1, 2) i
+    cross join lateral (select from oxbow.memories m where m.user_id = i.user_id and m.id = i.id
+                           for no key update) m;
+  with plan as materialized (
+    select p.user_id, p.memory_type, p.id, case when p.before <> p.level then _now else p.next end as next
+      from oxbow.plan_levels(_user_ids, _ids, _now) p
+  )
+  update oxbow.memories m set weight_next_at = p.next
+    from plan p
+   where m.user_id = p.user_id and m.memory_type = p.memory_type and m.id = p.id
+     and m.weight_next_at is distinct from p.next;
+  get diagnostics _scheduled = row_count;
+  return _scheduled;
+end $$;
+
+-- walk_levels schedules at most _limit memories that became old enough for another level, and returns how many it looked
+-- at. It follows their creation, so that an INSERT need not schedule. A change of the policies that govern weights and
+-- levels begins the walk again.
+create or replace function oxbow.walk_levels(_now timestamptz, _limit integer) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+declare
+  _days constant double precision := oxbow.policy('level_summary_days');
+  _rules text;
+  _place jsonb;
+  _user_ids text[];
+  _ids uuid[];
+  _times timestamptz[];
+  _n bigint;
+begin
+  select md5(string_agg(r.key || r.value, ' ' order by r.key) || oxbow.policy('archive_delete_days')) into _rules
+    from jsonb_each_text((select to_jsonb(l) from oxbow.recall_rules l order by l.valid_from desc limit 1)) r
+   where r.key ~ '^(level|weight|memory_strength)_';
+  insert into oxbow.settings (key, value) values ('sweep.levels', '{}') on conflict do nothing;
+  select s.value into _place from oxbow.settings s where s.key = 'sweep.levels' for update;
+  if _place ->> 'rules' is distinct from _rules then
+    _place := '{}';
+  end if;
+  select array_agg(m.user_id), array_agg(m.id), array_agg(m.created_at) into _user_ids, _ids, _times
+    from (select m.user_id, m.id, m.created_at from oxbow.memories m
+           where m.created_at >= coalesce((_place #>> '{cursor,at}')::timestamptz, '-infinity')
+             and m.created_at <= _now - make_interval(secs => 86400 * _days)
+             and (m.created_at, m.user_id, m.id) >
+                 (coalesce((_place #>> '{cursor,at}')::timestamptz, '-infinity'),
+                  coalesce(_place #>> '{cursor,user_id}', ''),
+                  coalesce(_place #>> '{cursor,id}', '00000000-0000-0000-0000-000000000000')::uuid)
+           order by m.created_at, m.user_id, m.id limit _limit) m;
+  _n := coalesce(cardinality(_ids), 0);
+  if _n > 0 then
+    perform oxbow.schedule_levels(_user_ids, _ids, _now);
+    _place := jsonb_build_object('cursor', jsonb_build_object(
+      'at', _times[_n], 'user_id', _user_ids[_n], 'id', _ids[_n]));
+  end if;
+  update oxbow.settings s set value = _place || jsonb_build_object('rules', _rules), updated_at = now()
+   where s.key = 'sweep.levels' and s.value is distinct from _place || jsonb_build_object('rules', _rules);
+  return _n;
+end $$;
+
+-- summary_of returns the first sentences of a text, at least one, of about _tokens.
+create or replace function oxbow.summary_of(_text text, _tokens integer) returns text
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  _short text;
+begin
+  if oxbow.estimate_tokens(_text) <= _tokens then
+    return _text;
+  elsif octet_length(_text) = length(_text) then -- only ASCII: a token has four characters
+    _short := substring(left(_text, 4 * _tokens + 1) from '^.*[.!?](?=\s)');
+  else
+    _short := nullif(oxbow.shorten(_text, _tokens), '');
+    _short := case when _short not like '%…' then _short end;
+  end if;
+  return coalesce(_short, substring(_text from '^.*?(?:[.!?](?=\s+\S)|[。！？](?=\s*\S))'), _text);
+end $$;
+
+-- names_of returns the names of the entities in metadata, at most _limit.
+create or replace function oxbow.names_of(_metadata jsonb, _limit integer) returns text[]
+language sql immutable parallel safe
+return array(select n.name
+               from (select e ->> 'name' as name, min(nth) as nth
+                       from jsonb_array_elements(case jsonb_typeof(_metadata -> 'entities')
+                              when 'array' then _metadata -> 'entities' else '[]' end) with ordinality n(e, nth)
+                      where e ->> 'kind' is distinct from 'self' and e ->> 'name' <> '' group by 1) n
+              order by n.nth limit _limit);
+
+-- tag_of returns the key words of an episode: names, and of its eight longest words those that are rarest in the user's
+-- episodes, five in all and in the order of the text.
+create or replace function oxbow.tag_of(_user_id text, _text text, _metadata jsonb, _tsv tsvector)
+returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_sort = off set random_page_cost = 0 set cpu_operator_cost = 0 set jit = off as $$
+declare
+  _names constant text[] := oxbow.names_of(_metadata, 5);
+begin
+  return array_to_string(_names || array(
+    select w.word
+      from (select l.word, w.place
+              from (select l.lexeme,
+                           coalesce(substring(_text from '(?i)\m' || rtrim(l.lexeme, 'iey') || '\w*'), l.lexeme) as word
+                      from unnest(_tsv) l
+                     where l.lexeme !~ '^[+@]' and length(l.lexeme) > 1
+                     order by length(l.lexeme) desc, l.lexeme limit 8) l
+             cross join lateral (select position(l.word in _text) as place) w
+             cross join lateral (
+               select count(*) as found from (
+                 select from oxbow.memory_terms_episodic t
+                  where t.user_id = _user_id and t.tsv @@ oxbow.term_query(l.lexeme) limit 50) f) f
+             where position(lower(l.word) in lower(array_to_string(_names, ' '))) = 0
+             order by f.found, length(l.word) desc, w.place limit 5 - cardinality(_names)) w
+     order by w.place), ', ');
+end $$;
+
+-- compress_memories writes the levels that memories have now, which are lower than those that they had, and when each
+-- changes next. The original goes to memory_archive as soon as less than all of it is kept. A tag and a trace have the
+-- search terms of what is kept and no vector; what is archived has neither, and names nobody. The caller has locked the
+-- memories.
+create or replace function oxbow.compress_memories(_user_ids text[], _types text[], _ids uuid[], _levels text[],
+  _next timestamptz[], _now timestamptz) returns void
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+declare
+  _tokens constant integer := oxbow.policy('level_summary_tokens');
+begin
+  if 'tag' = any(_levels) then
+    perform oxbow.clean_terms(); -- each word of a tag is searched
+  end if;
+  insert into oxbow.memory_archive as a (user_id, memory_type, memory_id, content, metadata, content_hash, len, tsv)
+  select m.user_id, m.memory_type, m.id, m.content, m.metadata, m.content_hash, t.len, t.tsv
+    from unnest(_user_ids, _types, _ids, _levels) i(user_id, type, id, level)
+   cross join lateral (select m.* from oxbow.memories m
+                        where m.user_id = i.user_id and m.memory_type = i.type and m.id = i.id offset 0) m
+    left join lateral (select t.len, t.tsv from oxbow.memory_terms t
+                        where t.user_id = i.user_id and t.memory_type = i.type and t.memory_id = i.id) k on true
+   cross join lateral (select k.len, k.tsv where k.len is not null
+                       union all
+                       select t.len, t.tsv from oxbow.terms(coalesce(m.speaker || ': ', '') || m.content) t
+                        where k.len is null) t
+   where m.level = 'full' and (i.level <> 'summary' or oxbow.estimate_tokens(m.content) > _tokens)
+      or m.level = 'summary' and i.level <> 'summary'
+  on conflict do nothing;
+
+  with kept as materialized (
+    select m.user_id, m.memory_type, m.id, i.level, i.next, m.content as before, t.len, t.tsv,
+           case i.level when 'summary' then oxbow.summary_of(m.content, _tokens)
+                        when 'tag' then coalesce(nullif(oxbow.tag_of(i.user_id, a.content, a.metadata, a.tsv), ''),
+                                                 to_char(d.at, 'YYYY-MM-DD'))
+                        when 'trace' then concat_ws(' · ', to_char(d.at, 'YYYY-MM-DD'),
+                          nullif(array_to_string(oxbow.names_of(a.metadata, 20), ', '), ''), m.category)
+                        else '[archived]' end as content,
+           case when i.level = 'archive' then '{}'
+                when i.level = 'trace' then (
+                  select coalesce(jsonb_object_agg(e.key, e.value), '{}') from jsonb_each(m.metadata) e
+                   where e.key in ('entities', 'relations', 'context'))
+                else m.metadata end as metadata,
+           oxbow.date_terms(d.at) as dates
+      from unnest(_user_ids, _types, _ids, _levels, _next) i(user_id, type, id, level, next)
+     cross join lateral (select m.* from oxbow.memories m
+                          where m.user_id = i.user_id and m.memory_type = i.type and m.id = i.id offset 0) m
+     cross join lateral (
+       select coalesce(m.valid_at, m.created_at) at time zone coalesce(
+                (select u.timezone from oxbow.users u where u.user_id = i.user_id), 'UTC') as at) d
+      left join lateral (select a.content, a.metadata, a.tsv from oxbow.memory_archive a
+                          where a.user_id = i.user_id and a.memory_type = i.type and a.memory_id = i.id) a on true
+      left join lateral (select t.len, t.tsv from oxbow.memory_terms t
+                          where t.user_id = i.user_id and t.memory_type = i.type and t.memory_id = i.id) t on true
+  ), changed as (
+    update oxbow.memories m set level = k.level, weight_next_at = k.next, content = k.content, metadata = k.metadata
+      from kept k where m.user_id = k.user_id and m.memory_type = k.memory_type and m.id = k.id
+  ), dated as (
+    update oxbow.memory_archive a set since = _now
+      from kept k
+     where k.level = 'archive' and a.user_id = k.user_id and a.memory_type = k.memory_type and a.memory_id = k.id
+  ), noted as (
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_metadata, actor, reason)
+    select k.user_id, k.memory_type, k.id, 'COMPRESS', jsonb_build_object('level', k.level), 'settle',
+           'its weight fell, and it was not used or mentioned'
+      from kept k where k.content <> k.before
+  ), seen as (
+    delete from oxbow.memory_vectors v using kept k
+     where k.level <> 'summary' and v.user_id = k.user_id and v.memory_type = k.memory_type and v.memory_id = k.id
+  ), indexed as (
+    delete from oxbow.indexed_vectors v using kept k
+     where k.level <> 'summary' and v.user_id = k.user_id and v.memory_type = k.memory_type and v.memory_id = k.id
+  ), gone as (
+    delete from oxbow.memory_terms t using kept k
+     where k.level = 'archive' and t.user_id = k.user_id and t.memory_type = k.memory_type and t.memory_id = k.id
+  ), short as materialized (
+    select k.user_id, k.memory_type, k.id, k.len as before, t.len, t.tsv || array_to_tsvector(k.dates) as tsv
+      from kept k, oxbow.terms(k.content) t where k.level in ('tag', 'trace') and k.len is not null
+  ), found as (
+    update oxbow.memory_terms t set len = s.len, tsv = s.tsv
+      from short s where t.user_id = s.user_id and t.memory_type = s.memory_type and t.memory_id = s.id
+  )
+  update oxbow.memory_term_stats t set terms = t.terms + s.terms
+    from (select s.user_id, s.memory_type, sum(s.len - s.before) as terms from short s group by 1, 2 order by 1, 2) s
+   where t.user_id = s.user_id and t.memory_type = s.memory_type;
+end $$;
+
+-- settle_levels writes the levels of at most _limit memories that are due, and returns how many it looked at, and how
+-- many it compressed, raised and forgot. A memory whose weight has risen is raised to full first, and then compressed.
+create or replace function oxbow.settle_levels(_now timestamptz, _limit integer, out settled bigint,
+  out compressed bigint, out raised bigint, out forgotten bigint)
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+declare
+  _levels constant text[] := '{full,summary,tag,trace,archive}';
+  _user_ids text[];
+  _ids uuid[];
+  _raised record;
+  _changed record;
+begin
+  select array_agg(d.user_id order by d.user_id, d.id), array_agg(d.id order by d.user_id, d.id)
+    into _user_ids, _ids
+    from (select m.user_id, m.id from oxbow.memories m where m.weight_next_at <= _now
+           order by m.weight_next_at limit _limit for no key update skip locked) d;
+  settled := coalesce(cardinality(_ids), 0);
+  compressed := 0;
+  raised := 0;
+  forgotten := 0;
+  if settled = 0 then
+    return;
+  end if;
+  perform from oxbow.memory_term_stats s -- in the order in which embed locks them
+    where s.user_id = any(_user_ids) order by s.user_id, s.memory_type for no key update;
+  with plan as materialized (
+    select p.* from oxbow.plan_levels(_user_ids, _ids, _now) p
+  ), kept as (
+    update oxbow.memories m set weight_next_at = p.next
+      from plan p
+     where m.user_id = p.user_id and m.memory_type = p.memory_type and m.id = p.id
+       and p.level = p.before
+  )
+  select array_agg(p.user_id) as users, array_agg(p.memory_type::text) as types, array_agg(p.id) as ids,
+         array_agg(p.level) as levels, array_agg(p.next) as next,
+         array_agg(array_position(_levels, p.level) < array_position(_levels, p.before)) as up,
+         (select array_agg(a.user_id) from plan a where a.level = 'archive' and a.next <= _now) as over_users,
+         (select array_agg(a.id) from plan a where a.level = 'archive' and a.next <= _now) as over
+    into _changed
+    from plan p where p.level <> p.before;
+  if _changed.over is not null then
+    select count(*) filter (where oxbow.forget_memory(o.user_id, o.id, 'auto', 'settle',
+             format('archived for %s days', oxbow.policy('archive_delete_days')))) into forgotten
+      from unnest(_changed.over_users, _changed.over) o(user_id, id);
+  end if;
+  if _changed.ids is null then
+    return;
+  end if;
+  for _raised in
+    select u.user_id, u.type, u.id, u.next, u.level
+      from unnest(_changed.users, _changed.types, _changed.ids, _changed.next, _changed.levels, _changed.up)
+             u(user_id, type, id, next, level, up)
+     where u.up
+  loop
+    update oxbow.memories m set level = 'full'
+     where m.user_id = _raised.user_id and m.memory_type = _raised.type and m.id = _raised.id;
+    if _raised.level = 'full' then
+      update oxbow.memories m set weight_next_at = _raised.next
+       where m.user_id = _raised.user_id and m.memory_type = _raised.type and m.id = _raised.id;
+    end if;
+    raised := raised + 1;
+  end loop;
+  compressed := cardinality(_changed.ids) - raised;
+  perform oxbow.compress_memories(array_agg(u.user_id), array_agg(u.type), array_agg(u.id), array_agg(u.level),
+                                  array_agg(u.next), _now)
+     from unnest(_changed.users, _changed.types, _changed.ids, _changed.levels, _changed.next)
+            u(user_id, type, id, level, next)
+    where u.level <> 'full';
+end $$;
+call oxbow.grant_worker('schedule_levels', 'walk_levels', 'summary_of', 'names_of', 'tag_of', 'compress_memories',
+                        'settle_levels');
+
+-- follow_activation brings a memory back to full that is active again or raised, with its text and metadata. It makes
+-- others due if something happened that may lower their level earlier than weight_next_at.
+create or replace function oxbow.follow_activation() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  _archived oxbow.memory_archive;
+begin
+  if old.level <> 'full' and (new.level = 'full' or new.activated_at > coalesce(old.activated_at, old.created_at)) then
+    select * into _archived from oxbow.memory_archive a
+     where a.user_id = old.user_id and a.memory_type = old.memory_type and a.memory_id = old.id;
+    new.level := 'full';
+    new.content := coalesce(_archived.content, old.content);
+    new.metadata := coalesce(_archived.metadata, '{}') || new.metadata;
+    new.weight_next_at := now();
+  elsif new.created_at <> old.created_at or oxbow.has_levels(new, now()) and not oxbow.has_levels(old, now())
+    or old.weight_next_at is not null and (
+      (old.negated_at, old.category, old.tier, old.sensitivity)
+        is distinct from (new.negated_at, new.category, new.tier, new.sensitivity)
+      or new.strength < old.strength and new.used_at is not distinct from old.used_at
+      or coalesce(new.activated_at, new.created_at) < coalesce(old.activated_at, old.created_at)) then
+    new.weight_next_at := now();
+  end if;
+  return new;
+end $$;
+create or replace trigger follow_activation
+  before update of level, activated_at, negated_at, category, strength, tier, sensitivity, created_at, forgotten_at,
+    expired_at, invalid_at on oxbow.memories
+  for each row when (old.weight_next_at is not null or old.level <> 'full' or new.created_at < now() - interval '1 day')
+  execute function oxbow.follow_activation();
+
+-- return_memory gives a memory that is full again its search terms, and has embed compute what else it lost.
+create or replace function oxbow.return_memory() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
+declare
+  _archived oxbow.memory_archive;
+  _len integer;
+begin
+  delete from oxbow.memory_archive a
+   where a.user_id = new.user_id and a.memory_type = new.memory_type and a.memory_id = new.id
+  returning * into _archived;
+  if old.content <> new.content then
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_metadata, new_metadata, reason)
+    values (new.user_id, new.memory_type, new.id, 'RESTORE', jsonb_build_object('level', old.level),
+            jsonb_build_object('level', new.level), 'all of it is kept again');
+  end if;
+  if old.level in ('tag', 'trace') and _archived.len is not null then
+    select t.len into _len from oxbow.memory_terms t
+     where t.user_id = new.user_id and t.memory_type = new.memory_type and t.memory_id = new.id for update;
+    update oxbow.memory_terms t set len = _archived.len, tsv = _archived.tsv
+     where t.user_id = new.user_id and t.memory_type = new.memory_type and t.memory_id = new.id;
+    update oxbow.memory_term_stats s set terms = s.terms + _archived.len - _len
+     where _len is not null and s.user_id = new.user_id and s.memory_type = new.memory_type;
+  end if;
+  if old.level in ('tag', 'trace', 'archive') and new.forgotten_at is null then
+    insert into oxbow.river_job (kind, queue, max_attempts, args)
+    values ('embed', 'embed', 25, jsonb_build_object('user_id', new.user_id, 'ids', new.id));
+    perform oxbow.ring_doorbell();
+  end if;
+  return null;
+end $$;
+create or replace trigger return_memory after update on oxbow.memories
+  for each row when (old.level <> 'full' and new.level = 'full') execute function oxbow.return_memory();
+
+-- follow_forgetting makes the memories of a user due whose forgetting factor changed.
+create or replace function oxbow.follow_forgetting() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  update oxbow.memories m set weight_next_at = now() where m.user_id = new.user_id and m.weight_next_at is not null;
+  return null;
+end $$;
+create or replace trigger follow_forgetting after update of forgetting_factor on oxbow.users
+  for each row when (old.forgetting_factor is distinct from new.forgetting_factor)
+  execute function oxbow.follow_forgetting();
