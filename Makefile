@@ -76,7 +76,7 @@ check: ## check that sql/schema.sql is up to date
 	@./scripts/schema-dump --check
 
 # The benchmarks to run.
-BENCH ?= recall filters load hnsw insert latency pipeline import import-v1 queue settle reflect extract reconcile growth soak
+BENCH ?= recall filters load hnsw insert latency pipeline import import-v1 queue settle levels reflect extract reconcile growth soak
 
 .PHONY: bench
 bench: setup ## run the benchmarks, for hours, and update docs/benchmarks.md (BENCH="recall filters" selects some)

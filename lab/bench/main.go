@@ -33,6 +33,7 @@ var benchmarks = []struct {
 	{"import-v1", "an import of version 1 against COPY", importV1},
 	{"queue", "jobs a second against a bare River client", queue},
 	{"settle", "settling traits that are due against refreshing a view", settle},
+	{"levels", "what it costs to keep less of memories, and recall with most archived", levels},
 	{"reflect", "memories reflected on a second, and as a history grows", reflection},
 	{"extract", "messages extracted a second", extraction},
 	{"reconcile", "facts of applications compared with the current ones, a second", reconciling},
