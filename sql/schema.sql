@@ -1242,6 +1242,7 @@ CREATE TABLE oxbow.recall_rules (
     recall_file double precision NOT NULL,
     recall_weight double precision NOT NULL,
     recall_weight_slope double precision NOT NULL,
+    recall_variety double precision NOT NULL,
     recall_normal_weight double precision NOT NULL,
     memory_strength_used double precision NOT NULL,
     memory_strength_decay double precision NOT NULL,
