@@ -52,7 +52,7 @@ const (
 // *InvalidError.
 //
 // If the text contains a secret, such as a password, a client with a Sealer stores it as sensitivity 3, unless
-// it has a Speaker or Metadata. The setting "secrets" can refuse such texts: the *InvalidError names the kinds
+// it has a Speaker, Metadata or a Reference. The setting "secrets" can refuse such texts: the *InvalidError names the kinds
 // of secrets.
 func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err error) {
 	ctx, end := c.span(ctx, "Remember")

@@ -37,16 +37,18 @@ func TestSealSecrets(t *testing.T) {
 		{UserID: "ann", Content: secretCard, Type: oxbow.TypeEpisodic},
 		{UserID: "ann", Content: secretPassword, Speaker: "Ann"}, // a speaker is not sealed
 		{UserID: "ann", Content: secretPassword, Sensitivity: 2},
+		{UserID: "ann", Content: secretPassword, Modality: "image", Reference: "a.png"},
 	})
 	require.NoError(t, err)
 	var levels []int
-	for i, want := range []string{"Ann sails.", secretPassword, secretCard, secretPassword, secretPassword} {
+	for i, want := range []string{"Ann sails.", secretPassword, secretCard, secretPassword, secretPassword,
+		secretPassword} {
 		m, err := b.client.Get(ctx, "ann", ids[i])
 		require.NoError(t, err)
 		require.Equal(t, want, m.Content)
 		levels = append(levels, m.Sensitivity)
 	}
-	require.Equal(t, []int{0, 3, 3, 0, 2}, levels)
+	require.Equal(t, []int{0, 3, 3, 0, 2, 0}, levels)
 	again, err := b.client.Remember(ctx, oxbow.NewMemory{UserID: "ann", Content: secretPassword, ExternalID: "1"})
 	require.NoError(t, err)
 	require.Equal(t, ids[1], again)
@@ -65,7 +67,7 @@ func TestSealSecrets(t *testing.T) {
 	require.EqualValues(t, 2, report.New)
 	b.work(t)
 	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.memories where user_id = 'cy' and content = '[sealed]'`))
-	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memories where content like '%hunter2%'`))
+	require.Equal(t, 3, b.count(t, `select count(*) from oxbow.memories where content like '%hunter2%'`))
 	require.Zero(t, b.count(t, `select count(*) from oxbow.memories m where content like '%hunter2%' and sensitivity < 2`))
 	require.Zero(t, b.count(t, `select count(*) from oxbow.messages where content like '%hunter2%'`))
 

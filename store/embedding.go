@@ -143,7 +143,7 @@ func IsDataError(err error) bool {
 // reason may quote that text.
 func RefuseVector(ctx context.Context, db DB, model string, m MemoryRef, reason string) error {
 	_, err := run(ctx, db, "record a refused text",
-		`select oxbow.refuse_vectors(array[$1], $2, array[$3::uuid], $4)`, m.UserID, model, m.ID, reason)
+		`select oxbow.refuse_vectors(array[$1], $2, array[$3::uuid], $4)`, m.UserID, model, m.ID, quoted(reason))
 	return err
 }
 

@@ -151,6 +151,7 @@ func Explain(err error) error {
 	if todo != "" {
 		text += ": " + continued(todo)
 	}
+	text = secrets.Mask(text)
 	return &explained{text: text, is: k.err, cause: err}
 }
 

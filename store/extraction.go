@@ -307,5 +307,5 @@ func ExtractionFailed(ctx context.Context, db DB, userID string, messages []uuid
 		with failed as (
 		  update oxbow.messages set extract_failures = extract_failures + 1, extract_error = left($3, 1000)
 		   where user_id = $1 and id = any($2) and extracted_at is null returning extract_failures)
-		select max(extract_failures) from failed`, userID, messages, plain(why))
+		select max(extract_failures) from failed`, userID, messages, quoted(why))
 }

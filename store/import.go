@@ -394,7 +394,7 @@ func (s *importSource) refuseSecrets(f *fields, names ...string) error {
 func (s *importSource) seal(f *fields, m *NewMemory) (sealed []byte, err error) {
 	level := f.integer("sensitivity")
 	if s.sealer == nil || s.policy == secretsStored || m.Type == Trait || level != nil && *level > 1 ||
-		m.Speaker != "" || m.Metadata != nil || KindsOfSecrets(m.Content) == "" {
+		m.Speaker != "" || m.Metadata != nil || m.Reference != "" || KindsOfSecrets(m.Content) == "" {
 		return nil, nil
 	}
 	if sealed, err = s.sealer.Seal(m.Content, sealedPlace(m.UserID, m.Type, m.ID)); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 	"github.com/oxbow-memory/oxbow/internal/traits"
 )
 
@@ -117,13 +118,16 @@ const maxDropped = 20_000
 // plain removes what PostgreSQL rejects in a text: invalid UTF-8 and NUL.
 func plain(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") }
 
+// quoted is plain for texts that are recorded although they may quote a memory, such as errors: it masks secrets.
+func quoted(s string) string { return plain(secrets.Mask(s)) }
+
 // RecordCycle writes the row of a finished reflection and marks the user's conversations up to its
 // start as reflected on. It skips conversations with messages that still wait for extraction.
 func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 	kept := make([]reasoner.Dropped, len(c.Dropped))
 	for i, d := range c.Dropped {
-		kept[i] = reasoner.Dropped{What: plain(oneline.Shorten(d.What, maxDropped)),
-			Reason: plain(oneline.Shorten(d.Reason, maxDropped))}
+		kept[i] = reasoner.Dropped{What: oneline.Shorten(quoted(d.What), maxDropped),
+			Reason: oneline.Shorten(quoted(d.Reason), maxDropped)}
 	}
 	dropped, err := json.Marshal(kept)
 	if err != nil {
@@ -136,7 +140,7 @@ func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 		  $9::timestamptz, $10::timestamptz, $11::text, $12::jsonb, clock_timestamp(),
 		  case when $13::text = '' then 'completed' else 'failed' end, nullif($13::text, ''))`,
 		c.UserID, c.ID, c.Trigger.Type, c.Trigger.Value, c.Scanned, c.Created, c.Updated, c.Dissolved,
-		c.StartedAt, c.Now, c.Reasoner, dropped, plain(c.Error))
+		c.StartedAt, c.Now, c.Reasoner, dropped, quoted(c.Error))
 	if err != nil {
 		return err
 	}

@@ -306,7 +306,7 @@ func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uui
 	for _, u := range calls {
 		var failure *string
 		if u.Err != nil {
-			failure = pointer(plain(oneline.Shorten(u.Err.Error(), 1000)))
+			failure = pointer(oneline.Shorten(quoted(u.Err.Error()), 1000))
 		}
 		_, err := run(ctx, db, "record the calls of the model", `
 			insert into oxbow.llm_calls (user_id, purpose, job_id, cycle_id, model, attempt, prompt_tokens,

@@ -73,8 +73,8 @@ func refusedSecret(field, kinds string) *InvalidError {
 }
 
 // SealSecrets raises memories with a secret to the level at which the client seals them, and refuses them if the
-// setting "secrets" says so. It does not change the slice given. Memories with a speaker or metadata keep their level,
-// because those are not sealed.
+// setting "secrets" says so. It does not change the slice given. Memories with a speaker, metadata or a reference keep
+// their level, because those are not sealed.
 func SealSecrets(ctx context.Context, db DB, memories []NewMemory, sealer Sealer) (sealed []NewMemory, err error) {
 	found, err := Screen(ctx, db, len(memories), func(i int) (string, int) {
 		return memories[i].Content, memories[i].Sensitivity
@@ -84,7 +84,7 @@ func SealSecrets(ctx context.Context, db DB, memories []NewMemory, sealer Sealer
 	}
 	memories = slices.Clone(memories)
 	for _, i := range found {
-		if m := &memories[i]; m.Speaker == "" && m.Metadata == nil {
+		if m := &memories[i]; m.Speaker == "" && m.Metadata == nil && m.Reference == "" {
 			m.Sensitivity = Secret
 		}
 	}

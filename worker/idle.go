@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -32,7 +33,7 @@ func (e *UnfinishedError) Error() string {
 		jobs = "1 job is"
 	}
 	if e.Err != nil {
-		return fmt.Sprintf("%s postponed: %s", jobs, e.Err)
+		return fmt.Sprintf("%s postponed: %s", jobs, secrets.Mask(e.Err.Error()))
 	}
 	return jobs + " waiting for a retry: oxbow status shows them"
 }

@@ -252,7 +252,7 @@ func (w *Worker) client(periodic []*river.PeriodicJob, poll time.Duration) (*riv
 		CompletedJobRetentionPeriod: jobs.MaxRetention,
 		ReindexerIndexNames:         riverIndexes,
 		ErrorHandler:                errorHandler{w.log},
-		Middleware: []rivertype.Middleware{&counting{metrics: w.metrics}, &tracing{tracer: w.tracer},
+		Middleware: []rivertype.Middleware{&masking{}, &counting{metrics: w.metrics}, &tracing{tracer: w.tracer},
 			&noting{Worker: w}, &endings{}},
 		Logger:   riverLogger(w.log, w.cfg.riverLevel),
 		TestOnly: w.cfg.fast,

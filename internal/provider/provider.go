@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/oneline"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // Server configures requests to a provider. As an http.RoundTripper it records each request in the Exchange of the
@@ -48,6 +49,7 @@ func (s Server) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case x.Status != http.StatusOK:
 		x.Message, x.Code = s.Problem(body)
+		x.Message = secrets.Mask(x.Message) // it may quote the request, and ends in logs and errors
 	case s.Rewrite != nil:
 		body = s.Rewrite(body)
 	}
