@@ -82,6 +82,7 @@ declare
   _vector record;
   _entity record;
   _left integer := recall.max_results; -- results still to be returned
+  _done uuid[] := '{}';                -- memories looked at
   _terms tsvector;
   _all tsvector := '';                 -- the terms of the results so far
   _better_terms tsvector[] := '{}';    -- and of each of them
@@ -218,7 +219,7 @@ begin
   ), reachable as (
     -- a score that the highest boosts and weight do not raise to the last place cannot win
     select f.* from fused f, least l
-     where f.score > 0 and case _pass when 2 then true when 3 then f.id = any(_repeating) else l.score <= f.score
+     where f.score > 0 and case _pass when 2 then f.id <> all(_done) when 3 then f.id = any(_repeating) else l.score <= f.score
              * greatest(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code,
                         _rule.recall_file)
              * (1 + _rule.recall_recency + _rule.recall_importance
@@ -263,11 +264,10 @@ begin
     select t.*
       from (select r.*, r.score * (1 + r.recency + r.importance_boost + r.stage_boost) * (1 + r.share)
                    * r.modality_weight as total
-              from raised r) t, least l
-     where (recall.min_score is null or t.total >= recall.min_score)
-       and (_pass = 3 or (_pass = 1) = (t.total >= l.score))
+              from raised r) t
+     where recall.min_score is null or t.total >= recall.min_score
      order by t.total desc, t.seq, t.id
-     limit case when _rule.recall_variety = 0 or _pass = 3 then _left end
+     limit case when _pass <> 2 then _left end
   )
   select b.id, b.type,
          case when _whole and b.level <> 'full' then coalesce(a.content, b.content) else b.content end, b.total, b.valid_at, b.invalid_at, b.created_at, b.expired_at, b.session_id, b.seq,
@@ -316,6 +316,7 @@ begin
         and v.event_seq <= coalesce((_then #>> array[b.id::text, 'seq'])::integer, v.event_seq)) v
    order by b.total desc, b.seq, b.id
   loop
+    _done := _done || id;
     if _pass = 3 then
       explain := explain || jsonb_build_object('repeats', _repeated[array_position(_repeating, id)]);
     elsif _terms is not null and cardinality(_better) < _rule.recall_variety then
