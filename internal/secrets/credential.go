@@ -14,7 +14,7 @@ var wordFile embed.FS
 // noun is a name of a kind of secret.
 type noun struct {
 	word string
-	list string // passwords, pins or keys
+	list string // of words.txt
 }
 
 var (
@@ -22,7 +22,7 @@ var (
 
 	// separators holds the separators by their first byte, the longest first.
 	separators = func() (by [256][]string) {
-		for _, sep := range append(words.List("separators"), "=>", "->", ":=", "==", "=", ":") {
+		for _, sep := range slices.Concat(words.List("separators"), words.List("tentative"), signs) {
 			by[sep[0]] = append(by[sep[0]], sep)
 		}
 		for i := range by {
@@ -30,11 +30,16 @@ var (
 		}
 		return by
 	}()
-	reversed = words.List("reversed")
-	remarks  = words.List("remarks")
-	scopes   = words.List("scopes")
-	measures = words.List("measures")
-	ordinary = func() map[string]bool {
+	signs     = []string{"=>", "->", ":=", "==", "=", ":"}
+	tentative = words.List("tentative")
+	resumed   = words.List("resumed")
+	reversed  = words.List("reversed")
+	remarks   = words.List("remarks")
+	scopes    = words.List("scopes")
+	measures  = words.List("measures")
+	logins    = words.List("logins")
+	vague     = words.List("vague")
+	ordinary  = func() map[string]bool {
 		all := map[string]bool{}
 		for _, w := range words.List("ordinary") {
 			all[w] = true
@@ -44,7 +49,7 @@ var (
 
 	// nouns holds the names by their first byte, the longest first; nounStarts says which bytes begin one.
 	nouns, nounStarts = func() (by [256][]noun, starts [256]bool) {
-		for _, list := range []string{"passwords", "pins", "keys"} {
+		for _, list := range nounLists {
 			for _, w := range words.List(list) {
 				by[w[0]] = append(by[w[0]], noun{w, list})
 				starts[w[0]] = true
@@ -56,6 +61,9 @@ var (
 		return by, starts
 	}()
 )
+
+// nounLists are the lists of names; they differ in what counts as a value.
+var nounLists = []string{"passwords", "passes", "pins", "combinations", "codes", "answers", "keys", "schemes", "papers"}
 
 const (
 	scopeBytes = 48 // of a remark between a name and the separator
@@ -70,7 +78,7 @@ func (s *scan) credential(i int) {
 		}
 		end := i + len(n.word)
 		if n.word[len(n.word)-1] < 0x80 && end < len(s.lower) && (isAlnum(s.lower[end]) || s.lower[end] == '_') {
-			if n.list == "passwords" && strings.HasPrefix(s.lower[end:], "s") && !isLetter(byteAt(s.lower, end+1)) {
+			if plural := n.list == "passwords" || n.list == "codes" || n.list == "keys"; plural && strings.HasPrefix(s.lower[end:], "s") && !isLetter(byteAt(s.lower, end+1)) {
 				end++ // passwords
 			} else {
 				continue
@@ -86,8 +94,11 @@ func (s *scan) credential(i int) {
 }
 
 func kindOf(n noun) Kind {
-	if n.list == "keys" {
+	switch n.list {
+	case "keys", "schemes":
 		return Key
+	case "papers":
+		return Identity
 	}
 	return Credential
 }
@@ -101,16 +112,21 @@ func byteAt(text string, i int) byte {
 
 // value returns the value that follows a name, which ends at i.
 func (s *scan) value(n noun, i int) (from, to int, ok bool) {
+	if byteAt(s.lower, i) == '@' { // the place of a password in an address
+		return 0, 0, false
+	}
 	k := s.skip(i, " \t\"'`”’*_)]")
 	if from, to, sep := s.separated(k); sep != "" {
 		if from, to, ok = s.accept(n, from, to, sep); ok || sep != "to" {
 			return from, to, ok
 		}
 	}
-	// a remark may stand between the name and the separator, and the value may follow without one
-	if from, to := s.word(k); to > from && n.list != "keys" && isMixed(s.folded[from:to]) && to-from >= 6 &&
-		!s.after(to, measures) {
+	// the value may follow without a separator, and a remark may stand between the name and the separator
+	if from, to := s.word(k); to > from && s.follows(n, i, k, s.folded[from:to], to) {
 		return from, to, true
+	}
+	if byteAt(s.lower, k) == '?' || byteAt(s.lower, k) == ',' {
+		return s.resume(n, k+1)
 	}
 	if k == i && byteAt(s.lower, i) < 0x80 || !s.startsScope(k) {
 		return 0, 0, false
@@ -118,7 +134,9 @@ func (s *scan) value(n noun, i int) (from, to int, ok bool) {
 	limit := min(len(s.lower), k+scopeBytes)
 	for j := k; j < limit; j++ {
 		switch b := s.lower[j]; {
-		case b == '\n' || b == '?' || b == '!' || b == ';' || b == ',':
+		case b == '?' || b == ',':
+			return s.resume(n, j+1)
+		case b == '\n' || b == '!' || b == ';':
 			return 0, 0, false
 		case b == ' ' || b >= 0x80 || b == ':' || b == '=':
 			at := j
@@ -140,7 +158,8 @@ func (s *scan) startsScope(i int) bool {
 		return true
 	}
 	return slices.ContainsFunc(scopes, func(w string) bool {
-		return strings.HasPrefix(s.lower[i:], w) && byteAt(s.lower, i+len(w)) == ' '
+		next := byteAt(s.lower, i+len(w))
+		return strings.HasPrefix(s.lower[i:], w) && (next == ' ' || next == ':')
 	})
 }
 
@@ -186,7 +205,7 @@ func (s *scan) word(i int) (from, to int) {
 		}
 	}
 	to = i
-	for to < len(t) && to < i+valueBytes && isVisible(t[to]) {
+	for to < len(t) && to < i+valueBytes && isVisible(t[to]) && !s.endsClause(to) {
 		to++
 	}
 	for to > i && strings.IndexByte(".,;:!?)]}>\"'`", t[to-1]) >= 0 {
@@ -198,39 +217,14 @@ func (s *scan) word(i int) (from, to int) {
 	return i, to
 }
 
+// endsClause reports whether a full-width comma or the like is at i.
+func (s *scan) endsClause(i int) bool {
+	return s.place(i+1)-s.place(i) > 1 && strings.IndexByte(",;:?", s.folded[i]) >= 0
+}
+
 // isQuoted reports whether a value stands in quotation marks.
 func (s *scan) isQuoted(from int) bool {
 	return slices.ContainsFunc(quotes, func(q [2]string) bool { return strings.HasSuffix(s.folded[:from], q[0]) })
-}
-
-// accept reports whether what follows a name and a separator is a value.
-func (s *scan) accept(n noun, from, to int, separator string) (int, int, bool) {
-	value := s.folded[from:to]
-	number := strings.Trim(value, "0123456789") == ""
-	quoted := s.isQuoted(from)
-	switch {
-	case len(value) < 3 || placeholder(value) || ordinary[strings.ToLower(value)]:
-		return 0, 0, false
-	case !quoted && s.after(to, measures):
-		return 0, 0, false
-	case n.list == "pins":
-		short := strings.HasPrefix(n.word, "cv") || strings.Contains(n.word, "安全") || strings.Contains(n.word, "security")
-		ok := number && (len(value) >= 4 || short) && len(value) <= 8
-		return from, to, ok
-	case n.list == "keys":
-		many := len(value) >= 12 && isMixed(value) && entropy(value) >= 2.5
-		phrase := quoted && strings.Count(value, " ") >= 7 || strings.Contains(n.word, "phrase") && s.isPhrase(from)
-		return from, max(to, s.phraseEnd(from, phrase)), many || phrase
-	case strings.ContainsAny(value, "/") && strings.Contains(value, "://"):
-		return 0, 0, false
-	case number:
-		return from, to, len(value) >= 4 && len(value) <= 32
-	case quoted:
-		return from, to, len(value) <= 64 && strings.Count(value, " ") <= 6
-	case isMixed(value):
-		return from, to, len(value) >= 4
-	}
-	return from, to, s.isNamed(value, to, separator)
 }
 
 // isNamed reports whether an ordinary looking word is a value: after a sign, or where the clause ends behind it.
@@ -239,6 +233,9 @@ func (s *scan) isNamed(value string, to int, separator string) bool {
 		return false
 	}
 	lower := strings.ToLower(value)
+	if separator == "==" { // a comparison
+		return false
+	}
 	if !isLetter(separator[len(separator)-1]) {
 		return separator[0] < 0x80 || isASCIILetters(value)
 	}
@@ -251,38 +248,7 @@ func (s *scan) isNamed(value string, to int, separator string) bool {
 	ends := rest == "" || rest[0] >= 0x80 || strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, ",") ||
 		strings.HasPrefix(rest, ";") || strings.HasPrefix(rest, "\n") || strings.HasPrefix(rest, "!") ||
 		strings.HasPrefix(rest, " and ") || strings.HasPrefix(rest, " but ")
-	return ends && separator != "to" && separator != "was"
-}
-
-func isASCIILetters(text string) bool {
-	for i := range len(text) {
-		if !isLetter(text[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// isMixed reports whether a word looks like a password: it has a digit or a sign among letters, or capitals within.
-func isMixed(word string) bool {
-	digits, letters, signs, capitals := 0, 0, 0, 0
-	for i := range len(word) {
-		switch b := word[i]; {
-		case isDigit(b):
-			digits++
-		case isLetter(b):
-			letters++
-			if i > 0 && isUpper(b) && isLower(word[i-1]) {
-				capitals++
-			}
-		case b >= 0x80:
-			return false
-		case strings.IndexByte("-'/.,", b) < 0:
-			signs++
-		}
-	}
-	return digits > 0 && letters > 0 || signs > 0 && letters+digits >= 3 && word[len(word)-1] != '(' || capitals > 1 ||
-		digits > 3 && signs > 0
+	return ends && !slices.Contains(tentative, separator)
 }
 
 // isPhrase reports whether at least twelve lower-case words follow, as in a recovery phrase.

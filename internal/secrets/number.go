@@ -40,6 +40,9 @@ func (s *scan) number(i int) {
 	if i > 0 && (t[i-1] == '.' || t[i-1] == '-' || t[i-1] == '_' || t[i-1] == '/') && i > 1 && isAlnum(t[i-2]) {
 		return // part of a longer number or name
 	}
+	if len(groups) == 1 && s.botToken(i, end) {
+		return
+	}
 	if n == 17 && len(groups) == 1 && end < len(t) && (t[end] == 'X' || t[end] == 'x') {
 		digits[17] = 'X'
 		n, end = 18, end+1
@@ -53,7 +56,7 @@ func (s *scan) number(i int) {
 	case n == 18 && isIdentity(number):
 		s.add(Identity, i, end)
 	case isCard(number, groups) &&
-		(len(groups) > 1 || s.before(i, wordDistance, cards) || !s.before(i, wordDistance, orders)):
+		(s.before(i, wordDistance, cards) || !s.before(i, wordDistance, orders)):
 		s.add(Card, i, end)
 	case isSecurityNumber(number) && (len(groups) == 3 && groups[0] == 3 && groups[1] == 2 &&
 		!s.before(i, wordDistance, orders) && strings.Count(t[i:end], "-") == 2 ||
@@ -166,20 +169,23 @@ var ibanLengths = func() map[string]int {
 	return lengths
 }()
 
-// iban looks for an IBAN at i, in groups of four or in one piece.
+// iban looks for an IBAN at i, in groups of four or in one piece, in upper or lower case.
 func (s *scan) iban(i int) {
 	t := s.folded
-	want := ibanLengths[t[i:i+2]]
+	want := ibanLengths[strings.ToUpper(t[i:i+2])]
 	if want == 0 {
 		return
 	}
+	lower := isLower(t[i])
 	number := make([]byte, 0, want)
 	k := i
 	for ; k < len(t) && len(number) < want; k++ {
-		switch {
-		case isDigit(t[k]) || isUpper(t[k]):
-			number = append(number, t[k])
-		case t[k] == ' ' && len(number)%4 == 0:
+		switch b := t[k]; {
+		case isDigit(b) || isUpper(b) && !lower:
+			number = append(number, b)
+		case isLower(b) && lower:
+			number = append(number, b-'a'+'A')
+		case b == ' ' && len(number)%4 == 0:
 		default:
 			return
 		}

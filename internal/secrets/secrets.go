@@ -3,8 +3,7 @@
 // meaning, and prefers to miss a secret over marking harmless texts: at most one text in a thousand.
 //
 // It misses secrets that are spelled out or spread over several texts, passwords that read like ordinary words unless
-// the sentence says plainly that they are one, and other countries' numbers. One-time codes are not secrets here,
-// because they expire before anybody could misuse them.
+// the sentence says plainly that they are one, and most numbers of other countries.
 package secrets
 
 import (
@@ -18,10 +17,10 @@ type Kind string
 
 // The kinds.
 const (
-	Credential Kind = "credential" // a password, PIN or card verification code
+	Credential Kind = "credential" // a password, PIN, one-time code or card verification code
 	Card       Kind = "card"       // a payment card number with a valid check digit
 	Key        Kind = "key"        // an API key, token, private key or connection string
-	Identity   Kind = "identity"   // a US social security number, or a Chinese identity number with a valid check digit
+	Identity   Kind = "identity"   // a US social security, Chinese identity (with check digit) or passport number
 	Account    Kind = "account"    // an IBAN with a valid checksum
 )
 
@@ -141,8 +140,14 @@ func (s *scan) run() {
 		case b == '-' && strings.HasPrefix(t[i:], "-----BEGIN "):
 			i = s.privateKey(i)
 			continue
+		case b == '-' && strings.HasPrefix(t[i:], "-u ") && i > 0 && t[i-1] == ' ':
+			s.option(i)
 		case b == ':' && strings.HasPrefix(t[i:], "://"):
 			s.address(i)
+		case b == ':' || b == '=':
+			s.assignment(i)
+		case b == '@':
+			s.login(i)
 		}
 		if nounStarts[s.lower[i]] && (b >= 0x80 || i == 0 || !isLetter(t[i-1])) {
 			s.credential(i)
@@ -154,7 +159,7 @@ func (s *scan) run() {
 			if s.runEnd-i >= shortestToken {
 				s.token(i, min(s.runEnd, i+longestToken))
 			}
-			if isUpper(b) && i+3 < len(t) && isUpper(t[i+1]) && isDigit(t[i+2]) && isDigit(t[i+3]) {
+			if isLetter(b) && i+3 < len(t) && isLetter(t[i+1]) && isDigit(t[i+2]) && isDigit(t[i+3]) {
 				s.iban(i)
 			}
 		}

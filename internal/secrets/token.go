@@ -176,6 +176,10 @@ func placeholder(text string) bool {
 	if text == "" || strings.Trim(text, "*xX.•…-_#?") == "" {
 		return true
 	}
+	switch strings.ToLower(text) {
+	case "pass", "password", "passwd", "pwd", "secret", "token", "changeme", "your_password", "yourpassword":
+		return true
+	}
 	first := text[0]
 	return first == '$' || first == '<' || first == '{' || first == '[' || first == '%'
 }

@@ -165,6 +165,17 @@ func (k *checker) repeats() int {
 	return len(common)
 }
 
+// replaced checks that each fact that another replaced has a history that says so.
+func (k *checker) replaced() int {
+	k.none("replaced fact", "an event that says why, of it or of what says the same", `
+		select m.user_id, m.id, m.content from oxbow.memories_fact m
+		 where m.superseded_by is not null and not exists (select from oxbow.memory_history h
+		   where h.user_id = m.user_id and h.memory_id in (m.id, m.superseded_by)
+		   and h.event in ('UPDATE', 'SUPERSEDE', 'NOOP')) and not exists (select from oxbow.memories_fact s
+		   where s.user_id = m.user_id and s.id = m.superseded_by and s.content_hash = m.content_hash)`)
+	return k.count("oxbow.memories_fact where superseded_by is not null")
+}
+
 // reflections counts the memories that were reflected on, for users who lost none.
 func (k *checker) reflections() int {
 	var steady []string

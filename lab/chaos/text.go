@@ -65,8 +65,10 @@ var towns = []string{"Lisbon", "Porto", "Bergen", "杭州", "上海", "Kyoto"}
 func memoryText(m mark, pick uint32) string {
 	n := int(pick >> 8)
 	switch pick % 8 {
-	case 0, 1, 2:
+	case 0, 1:
 		return fmt.Sprintf(remarks[n%len(remarks)], m)
+	case 2:
+		return fmt.Sprintf([]string{"I live in %s now (%s)", "我现在住在%s（%s）"}[n%2], towns[n%len(towns)], m)
 	case 3:
 		return fmt.Sprintf("%s (%s)", topics[n%len(topics)].end, m)
 	default:
