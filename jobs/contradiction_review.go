@@ -68,7 +68,7 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 	outcome, err := w.write(ctx, w.DB, d, during{
 		locked: func(ctx context.Context, tx pgx.Tx) error { return complete(ctx, tx, job) },
 		written: func(ctx context.Context, tx pgx.Tx, _ Outcome) error {
-			failpoint.Reach(failpoint.ReviewWritten)
+			failpoint.Reach(failpoint.ContradictionWritten)
 			return follow(ctx, tx, job.Args) // another review may be waiting
 		},
 		enqueue: enqueueAt,

@@ -31,7 +31,9 @@ type Config struct {
 	Facts reasoner.FactReader
 	// Summarizer summarizes long conversations. It uses the same provider as Reasoner too.
 	Summarizer reasoner.Summarizer
-	// Offline reports that Reasoner, Extractor and Summarizer make no network calls.
+	// Reviewer decides about facts that are due for review. It uses the same provider as Reasoner too.
+	Reviewer reasoner.Reviewer
+	// Offline reports that Reasoner, Extractor, Summarizer and Reviewer make no network calls.
 	Offline bool
 	// ReasonerProvider tracks the health of Reasoner.
 	ReasonerProvider *Provider

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
@@ -21,7 +22,8 @@ func (SettleArgs) Kind() string { return "settle" }
 func (a SettleArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:  "applies decay to traits and to what is kept of memories, ends trends and expired memories, trims the log of weights",
+	Does: "applies decay to traits and to what is kept of memories, " +
+		"ends trends and expired memories, finds facts to review, trims the log of weights",
 	Every: 5 * time.Minute,
 }, func(c Config) worker[SettleArgs] { return &settleWorker{c} })
 
@@ -30,6 +32,7 @@ const (
 	settleTraits   = 1000 // per transaction
 	settleMemories = 1000 // per transaction
 	settleWalk     = 2000 // memories per transaction
+	settleFacts    = 2000 // looked at for reviews
 	settleLog      = 5000 // per transaction
 	settleBatches  = 100
 )
@@ -41,7 +44,8 @@ type settleWorker struct{ Config }
 
 // Work settles in batches, one transaction each, until a batch is not full.
 func (w *settleWorker) Work(ctx context.Context, _ *river.Job[SettleArgs]) error {
-	return errors.Join(w.settleTraits(ctx), w.expireMemories(ctx), w.settleLevels(ctx), w.trimWeightLog(ctx))
+	return errors.Join(w.settleTraits(ctx), w.expireMemories(ctx), w.settleLevels(ctx), w.walkReviews(ctx),
+		w.trimWeightLog(ctx))
 }
 
 func (w *settleWorker) settleTraits(ctx context.Context) error {
@@ -122,6 +126,15 @@ func (w *settleWorker) settleLevels(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// walkReviews looks at the next facts of all for reviews that become due. One run does not look at all of many, so its
+// time does not grow with them.
+func (w *settleWorker) walkReviews(ctx context.Context) error {
+	return pastDeadlocks(ctx, w.DB, func(tx pgx.Tx) error {
+		_, err := store.WalkReviews(ctx, tx, time.Now(), settleFacts)
+		return err
+	})
 }
 
 func (w *settleWorker) trimWeightLog(ctx context.Context) error {

@@ -63,6 +63,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		{"enqueued extractions of messages without a job", w.inTx(w.extractLost)},
 		{"enqueued reflections that became due", w.inTx(w.askTriggers)},
 		{"enqueued reviews without a job", w.inTx(w.reviveReviews)},
+		{"enqueued reviews of facts", w.inTx(w.reviewFacts)},
 		{"erased memories forgotten 30 days ago", w.eraseForgotten},
 		{"corrected term statistics", w.recountTerms},
 		{"recorded entities of old memories", w.inTx(w.noteEntities)},
@@ -194,6 +195,19 @@ func (w *sweepWorker) reviveReviews(ctx context.Context, tx pgx.Tx) (int, error)
 	jobs := make([]river.InsertManyParams, len(users))
 	for i, user := range users {
 		jobs[i] = river.InsertManyParams{Args: ContradictionReviewArgs{UserID: user}}
+	}
+	return enqueueMany(ctx, tx, jobs)
+}
+
+// reviewFacts enqueues a review for each user with facts that are due. Each reviews some of them.
+func (w *sweepWorker) reviewFacts(ctx context.Context, tx pgx.Tx) (int, error) {
+	users, err := store.UsersToReview(ctx, tx, time.Now())
+	if err != nil {
+		return 0, err
+	}
+	jobs := make([]river.InsertManyParams, len(users))
+	for i, user := range users {
+		jobs[i] = river.InsertManyParams{Args: ReviewArgs{UserID: user}}
 	}
 	return enqueueMany(ctx, tx, jobs)
 }

@@ -60,10 +60,12 @@ create table oxbow.memories (
   strength         double precision not null default 1.0,
   mention_count    integer not null default 1,
   activated_at     timestamptz,          -- last mentioned, used, or said; null: when it was created
-  used_at          timestamptz,          -- when a reply last used it
+  used_at          timestamptz,          -- when a reply last used it, or a review kept it
   negated_at       timestamptz,          -- when a later statement last contradicted it
   mentions         oxbow.mention[],      -- the recent ones, in order
   tier             text not null default 'normal', -- normal, core, system: the strength of core and system stays (L)
+  review_at        timestamptz,          -- when a review of a fact becomes due; null: not computed, or none
+  reviews          integer not null default 0, -- how many there were
   access_count     integer not null default 0,
   last_accessed_at timestamptz,
   metadata         jsonb not null default '{}',
@@ -159,6 +161,12 @@ create index memories_trait_key_idx    on oxbow.memories_trait (user_id, trait_k
 create index memories_trait_parent_idx on oxbow.memories_trait (user_id, trait_parent_id)
   where trait_parent_id is not null;
 create index memories_trait_review_idx on oxbow.memories_trait (user_id) where trait_review_due_at is not null;
+
+-- facts to review, of all users and of one
+create index memories_review_idx       on oxbow.memories_fact (review_at)
+  where review_at is not null and expired_at is null and forgotten_at is null;
+create index memories_review_user_idx  on oxbow.memories_fact (user_id, review_at)
+  where review_at is not null and expired_at is null and forgotten_at is null;
 
 -- The restrictions on recall (sql/code/100_recall_filter.sql).
 -- What facts are about: attributes with one value at a time, such as a home, or the subject of a taste. A new fact may

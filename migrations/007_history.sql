@@ -7,7 +7,7 @@ create table oxbow.memory_history (
   memory_id    uuid not null,
   event        text not null check (event in
     ('ADD', 'UPDATE', 'DELETE', 'SUPERSEDE', 'STAGE_CHANGE', 'RESTORE', 'NOOP', 'BOOST', 'EXPIRE', 'PROMOTE',
-     'MARK', 'DEMOTE', 'VERIFY', 'COMPRESS')),
+     'MARK', 'DEMOTE', 'VERIFY', 'COMPRESS', 'KEEP')),
   old_content  text,
   new_content  text,
   old_metadata jsonb,

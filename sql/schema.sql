@@ -363,6 +363,8 @@ CREATE TABLE oxbow.memories (
     negated_at timestamp with time zone,
     mentions oxbow.mention[],
     tier text DEFAULT 'normal'::text NOT NULL,
+    review_at timestamp with time zone,
+    reviews integer DEFAULT 0 NOT NULL,
     access_count integer DEFAULT 0 NOT NULL,
     last_accessed_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -467,6 +469,8 @@ CREATE TABLE oxbow.memories_document (
     negated_at timestamp with time zone,
     mentions oxbow.mention[],
     tier text DEFAULT 'normal'::text NOT NULL,
+    review_at timestamp with time zone,
+    reviews integer DEFAULT 0 NOT NULL,
     access_count integer DEFAULT 0 NOT NULL,
     last_accessed_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -562,6 +566,8 @@ CREATE TABLE oxbow.memories_episodic (
     negated_at timestamp with time zone,
     mentions oxbow.mention[],
     tier text DEFAULT 'normal'::text NOT NULL,
+    review_at timestamp with time zone,
+    reviews integer DEFAULT 0 NOT NULL,
     access_count integer DEFAULT 0 NOT NULL,
     last_accessed_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -658,6 +664,8 @@ CREATE TABLE oxbow.memories_fact (
     negated_at timestamp with time zone,
     mentions oxbow.mention[],
     tier text DEFAULT 'normal'::text NOT NULL,
+    review_at timestamp with time zone,
+    reviews integer DEFAULT 0 NOT NULL,
     access_count integer DEFAULT 0 NOT NULL,
     last_accessed_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -721,6 +729,10 @@ CREATE INDEX memories_fact_user_id_superseded_by_idx ON oxbow.memories_fact USIN
 
 CREATE INDEX memories_fact_weight_next_at_idx ON oxbow.memories_fact USING btree (weight_next_at) WHERE (weight_next_at IS NOT NULL);
 
+CREATE INDEX memories_review_idx ON oxbow.memories_fact USING btree (review_at) WHERE ((review_at IS NOT NULL) AND (expired_at IS NULL) AND (forgotten_at IS NULL));
+
+CREATE INDEX memories_review_user_idx ON oxbow.memories_fact USING btree (user_id, review_at) WHERE ((review_at IS NOT NULL) AND (expired_at IS NULL) AND (forgotten_at IS NULL));
+
 -- memories_trait
 
 CREATE TABLE oxbow.memories_trait (
@@ -756,6 +768,8 @@ CREATE TABLE oxbow.memories_trait (
     negated_at timestamp with time zone,
     mentions oxbow.mention[],
     tier text DEFAULT 'normal'::text NOT NULL,
+    review_at timestamp with time zone,
+    reviews integer DEFAULT 0 NOT NULL,
     access_count integer DEFAULT 0 NOT NULL,
     last_accessed_at timestamp with time zone,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -872,7 +886,7 @@ CREATE TABLE oxbow.memory_history (
     reason text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     message_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
-    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text, 'MARK'::text, 'DEMOTE'::text, 'VERIFY'::text, 'COMPRESS'::text])))
+    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text, 'MARK'::text, 'DEMOTE'::text, 'VERIFY'::text, 'COMPRESS'::text, 'KEEP'::text])))
 );
 
 ALTER TABLE ONLY oxbow.memory_history
@@ -1244,6 +1258,8 @@ CREATE TABLE oxbow.recall_rules (
     recall_weight_slope double precision NOT NULL,
     recall_variety double precision NOT NULL,
     recall_normal_weight double precision NOT NULL,
+    review_promote_strength double precision NOT NULL,
+    review_keep_strength double precision NOT NULL,
     memory_strength_used double precision NOT NULL,
     memory_strength_decay double precision NOT NULL,
     memory_strength_decay_summary double precision NOT NULL,

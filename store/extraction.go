@@ -126,6 +126,7 @@ type newMemory struct {
 	At         time.Time       `json:"at"`
 	Speaker    *string         `json:"speaker"`
 	Category   *string         `json:"category"`
+	Topic      *string         `json:"topic"`
 	Importance float64         `json:"importance"`
 	Metadata   json.RawMessage `json:"metadata"`
 	Sources    []uuid.UUID     `json:"sources"`
@@ -134,6 +135,17 @@ type newMemory struct {
 	Target     *uuid.UUID      `json:"target"`
 	Also       []uuid.UUID     `json:"also"`
 	Policy     string          `json:"policy"`
+}
+
+// topicOf returns the topic (L) that follows from a category, or "".
+func topicOf(c reasoner.Category) string {
+	switch c {
+	case reasoner.Identity:
+		return "personal"
+	case reasoner.StablePreference, reasoner.ShortPreference:
+		return "preference"
+	}
+	return ""
 }
 
 // extractedMetadata is the metadata stored with an extracted memory.
@@ -181,7 +193,8 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 			return counts, err
 		}
 		row := newMemory{ID: m.ID, Type: m.Type, Content: m.Content, At: m.Time.UTC(), Speaker: pointer(m.Speaker),
-			Category: pointer(string(m.Category)), Importance: m.Importance, Metadata: metadata, Sources: m.Sources,
+			Category: pointer(string(m.Category)), Topic: pointer(cmp.Or(m.Topic, topicOf(m.Category))),
+			Importance: m.Importance, Metadata: metadata, Sources: m.Sources,
 			Reason: pointer(m.Reason), Operation: string(m.Operation), Target: pointer(m.Target), Also: also,
 			Policy: policyOf(m.Category)}
 		if m.Type == string(Fact) && (m.Operation == reasoner.Add || m.Operation == reasoner.Update) {

@@ -127,6 +127,7 @@ func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 		"mention_count": "coalesce(mention_count, 1)",
 		"mentions":      "(select array_agg(m) from jsonb_populate_recordset(null::oxbow.mention, mentions) m)",
 		"tier":          "coalesce(tier, 'normal')",
+		"reviews":       "coalesce(reviews, 0)",
 		"access_count":  "coalesce(access_count, 0)",
 		"sensitivity":   "coalesce(sensitivity, 0)",
 		"modality":      "coalesce(modality, 'text')",
@@ -258,7 +259,7 @@ var copyColumns = []string{
 	"forgotten_at", "forgotten_by", "superseded_by", "version", "session_id", "seq", "speaker", "agent_id",
 	"external_id", "source",
 	"category", "importance", "strength", "mention_count", "activated_at", "used_at", "negated_at", "mentions", "tier",
-	"topic", "verified", "access_count", "last_accessed_at", "metadata",
+	"topic", "verified", "review_at", "reviews", "access_count", "last_accessed_at", "metadata",
 	"trait_subtype", "trait_stage", "trait_confidence", "trait_confidence_at", "trait_context", "trait_parent_id",
 	"trait_reinforcement_count", "trait_contradiction_count", "trait_last_reinforced", "trait_first_observed",
 	"trait_window_start", "trait_window_end", "trait_derived_from", "trait_next_transition_at", "trait_key",
@@ -305,7 +306,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	}
 	counters := []any{f.number("strength"), f.integer("mention_count"), null(f.time("activated_at")),
 		null(f.time("used_at")), null(f.time("negated_at")), f.mentions(), null(f.string("tier")),
-		null(m.Topic), m.Verified,
+		null(m.Topic), m.Verified, null(f.time("review_at")), f.integer("reviews"),
 		f.integer("access_count"), null(f.time("last_accessed_at"))}
 	stage := f.string("trait_stage")
 	if s.options.Traits { // types in old data

@@ -91,7 +91,7 @@ func (f *fields) integer(name string) *int64 {
 	if !f.get(name, "must be a whole number of at most 64 bits", &n) {
 		return nil
 	}
-	if (name == "version" || name == "mention_count" || name == "access_count" || name == "trait_reinforcement_count" ||
+	if (name == "version" || name == "mention_count" || name == "access_count" || name == "reviews" || name == "trait_reinforcement_count" ||
 		name == "trait_contradiction_count") && (n < 0 || n > math.MaxInt32) {
 		f.fail(name, "must be between 0 and "+strconv.Itoa(math.MaxInt32))
 	}

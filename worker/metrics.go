@@ -81,7 +81,7 @@ func newMetrics() *metrics {
 	m.extracted = counter("oxbow_memories_extracted_total", "Memories that extraction created or changed.")
 	m.unextracted = counter("oxbow_message_failures_total",
 		"Invalid answers of the extractor, counted per message and attempt.")
-	m.calls = counters("oxbow_provider_calls_total", "Calls of the embedder, reasoner, extractor and summarizer.",
+	m.calls = counters("oxbow_provider_calls_total", "Calls of the embedder, reasoner, extractor, summarizer and reviewer.",
 		"provider", "model", "operation", "outcome")
 	m.callDuration = histograms("oxbow_provider_call_duration_seconds", "Duration of a call.", fromMilliseconds,
 		"provider", "model", "operation")

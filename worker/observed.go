@@ -127,6 +127,18 @@ func (x observedExtractor) Resolve(ctx context.Context, now time.Time,
 		})
 }
 
+// observedReviewer is a reviewer that counts its calls.
+type observedReviewer struct {
+	reasoner.Reviewer
+	*observed
+}
+
+func (r observedReviewer) Judge(ctx context.Context, now time.Time,
+	cases []reasoner.ReviewCase) ([]reasoner.Judgement, error) {
+	return askedModel(ctx, r.observed, call{"reviewer", r.Name(), "judge"}, len(cases),
+		func(ctx context.Context) ([]reasoner.Judgement, error) { return r.Reviewer.Judge(ctx, now, cases) })
+}
+
 // observedSummarizer is a summarizer that counts its calls.
 type observedSummarizer struct {
 	reasoner.Summarizer

@@ -9,40 +9,44 @@ const Variable = "OXBOW_FAILPOINT"
 
 // The points.
 const (
-	EmbedComputed      = "embed.computed"  // the provider has answered, nothing is written
-	EmbedSaved         = "embed.saved"     // the vectors of one of several calls are stored
-	EmbedWritten       = "embed.written"   // everything is written, nothing is committed
-	EmbedCommitted     = "embed.committed" // committed, and River has not heard of it
-	ExtractDecided     = "extract.decided" // the reasoner and the embedder have answered
-	ExtractWritten     = "extract.written" // memories and sources are written, the job is not completed
-	ExtractDone        = "extract.done"    // nothing is committed
-	ExtractCommitted   = "extract.committed"
-	ReconcileDecided   = "reconcile.decided" // the reasoner has answered
-	ReconcileWritten   = "reconcile.written" // nothing is committed
-	ReconcileCommitted = "reconcile.committed"
-	SummaryMade        = "summarize.made"
-	SummaryWritten     = "summarize.written"
-	SummaryCommitted   = "summarize.committed"
-	ReflectAsked       = "reflect.asked"
-	ReflectLocked      = "reflect.locked" // the job is completed in the transaction, nothing of the traits is written
-	ReflectWritten     = "reflect.written"
-	ReflectCommitted   = "reflect.committed"
-	ReviewWritten      = "review.written"
-	SettleBatch        = "settle.batch" // between two transactions
-	SettleWalked       = "settle.walked"
-	SettleLeveled      = "settle.leveled"
-	FlushBatch         = "flush_activity.batch"
-	SensoryBatch       = "sensory.batch"
-	SweepStep          = "sweep.step"
-	TriggerAsked       = "check_trigger.asked"
-	MigrateStep        = "migrate.step"      // between two steps of a migration
-	ImportWritten      = "import_v1.written" // a batch is written, nothing is committed
-	ImportCommitted    = "import_v1.committed"
+	EmbedComputed        = "embed.computed"  // the provider has answered, nothing is written
+	EmbedSaved           = "embed.saved"     // the vectors of one of several calls are stored
+	EmbedWritten         = "embed.written"   // everything is written, nothing is committed
+	EmbedCommitted       = "embed.committed" // committed, and River has not heard of it
+	ExtractDecided       = "extract.decided" // the reasoner and the embedder have answered
+	ExtractWritten       = "extract.written" // memories and sources are written, the job is not completed
+	ExtractDone          = "extract.done"    // nothing is committed
+	ExtractCommitted     = "extract.committed"
+	ReconcileDecided     = "reconcile.decided" // the reasoner has answered
+	ReconcileWritten     = "reconcile.written" // nothing is committed
+	ReconcileCommitted   = "reconcile.committed"
+	SummaryMade          = "summarize.made"
+	SummaryWritten       = "summarize.written"
+	SummaryCommitted     = "summarize.committed"
+	ReflectAsked         = "reflect.asked"
+	ReflectLocked        = "reflect.locked" // the job is completed in the transaction, nothing of the traits is written
+	ReflectWritten       = "reflect.written"
+	ReflectCommitted     = "reflect.committed"
+	ContradictionWritten = "contradiction_review.written"
+	ReviewDecided        = "review.decided" // the reviewer has answered
+	ReviewWritten        = "review.written" // nothing is committed
+	ReviewCommitted      = "review.committed"
+	SettleBatch          = "settle.batch" // between two transactions
+	SettleWalked         = "settle.walked"
+	SettleLeveled        = "settle.leveled"
+	FlushBatch           = "flush_activity.batch"
+	SensoryBatch         = "sensory.batch"
+	SweepStep            = "sweep.step"
+	TriggerAsked         = "check_trigger.asked"
+	MigrateStep          = "migrate.step"      // between two steps of a migration
+	ImportWritten        = "import_v1.written" // a batch is written, nothing is committed
+	ImportCommitted      = "import_v1.committed"
 )
 
 // Worker returns the points that a worker reaches.
 func Worker() []string {
 	return []string{EmbedComputed, EmbedSaved, EmbedWritten, EmbedCommitted, ExtractDecided, ExtractWritten,
 		ExtractDone, ExtractCommitted, ReconcileDecided, ReconcileWritten, ReconcileCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
-		ReflectWritten, ReflectCommitted, ReviewWritten, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, SweepStep, TriggerAsked}
+		ReflectWritten, ReflectCommitted, ContradictionWritten, ReviewDecided, ReviewWritten,
+		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, SweepStep, TriggerAsked}
 }

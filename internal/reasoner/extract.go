@@ -97,6 +97,7 @@ type Candidate struct {
 	Content    string // one statement, in the language of its messages
 	Speaker    string // name of the speaker; empty: the user
 	Category   Category
+	Topic      string     // promise; empty: by the category
 	Importance float64    // 0 to 1
 	Context    string     // work, personal, social, learning, general; empty: unknown
 	Emotion    *Emotion   // nil: none

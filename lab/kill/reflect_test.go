@@ -20,7 +20,7 @@ import (
 func TestKilledReflectionLeavesTheSameTraits(t *testing.T) {
 	t.Parallel()
 	points := []string{failpoint.ReflectAsked, failpoint.ReflectLocked, failpoint.ReflectWritten,
-		failpoint.ReflectCommitted, failpoint.ReviewWritten}
+		failpoint.ReflectCommitted, failpoint.ContradictionWritten}
 	records := os.Getenv("OXBOW_KILL_RECORDS")
 	if records == "" {
 		records = filepath.Join(t.TempDir(), "records.jsonl")

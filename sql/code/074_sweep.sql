@@ -83,6 +83,9 @@ begin
        set access_count = least(m.access_count + l.times, 2147483647),
            last_accessed_at = greatest(m.last_accessed_at, l.last),
            strength = case when l.uses > 0 then oxbow.used_strength(m, l.used_at, l.uses, _rules) else m.strength end,
+           review_at = case when l.uses > 0
+             then oxbow.review_after(m, oxbow.used_strength(m, l.used_at, l.uses, _rules), l.used_at, _rules)
+             else m.review_at end,
            used_at = greatest(m.used_at, l.used_at),
            activated_at = case when l.uses > 0 then greatest(coalesce(m.activated_at, m.created_at), l.used_at)
                                else m.activated_at end

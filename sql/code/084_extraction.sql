@@ -216,7 +216,7 @@ call oxbow.grant_worker('apply_operations');
 
 -- write_extraction writes the decisions about a batch of messages: all new memories in one statement, and
 -- then the effect of each operation on its target. The caller holds the user's lock.
---   _memories  [{"id", "type", "content", "at", "speaker", "category", "importance", "metadata",
+--   _memories  [{"id", "type", "content", "at", "speaker", "category", "topic", "importance", "metadata",
 --                 "sources": [message ids], "reason", "operation": ADD | UPDATE | DELETE | NOOP, "target",
 --                 "also": [other memories that an UPDATE is about], "policy"}]
 --   _used      memories that a reply used
@@ -237,11 +237,11 @@ declare
 begin
   perform set_config('oxbow.embed', case when _embed then '' else 'off' end, true);
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category,
-                              importance, metadata, sensitivity, activated_at)
-  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.importance,
-         m.metadata, coalesce(s.level, 0), s.said
+                              topic, importance, metadata, sensitivity, activated_at)
+  select _user_id, m.type, m.id, m.content, m.at, _session_id, s.seq, m.speaker, 'extraction', m.category, m.topic,
+         m.importance, m.metadata, coalesce(s.level, 0), s.said
     from json_to_recordset(_memories) m (type text, id uuid, content text, at timestamptz, speaker text, category text,
-           importance double precision, metadata jsonb, sources uuid[], operation text)
+           topic text, importance double precision, metadata jsonb, sources uuid[], operation text)
    cross join lateral (select min(g.seq) as seq, max(g.sensitivity) as level, least(max(g.created_at), now()) as said
                         from oxbow.messages g where g.user_id = _user_id and g.id = any(m.sources)) s
    where m.operation in ('ADD', 'UPDATE');
@@ -270,6 +270,7 @@ begin
     ), boosted as (
       update oxbow.memories m
          set strength = oxbow.used_strength(m, now(), 1, _rules), used_at = now(), activated_at = now(),
+             review_at = oxbow.review_after(m, oxbow.used_strength(m, now(), 1, _rules), now(), _rules),
              updated_at = now()
         from used u
        where m.user_id = _user_id and m.id = any(_used) and m.id = (u.memory).id

@@ -60,3 +60,201 @@ begin
   end if;
 end $$;
 call oxbow.grant_app('set_tier');
+
+-- The reviewer (L): a fact that use made strong is reviewed for promotion, and one whose strength fell is reviewed
+-- before it is lost. memories.review_at is when a review becomes due. An INSERT does not set it: the job settle walks
+-- over all facts, and use sets it at once.
+
+-- is_reviewable reports whether a fact may be reviewed.
+create or replace function oxbow.is_reviewable(_tier text, _sensitivity smallint, _expired_at timestamptz,
+  _forgotten_at timestamptz, _invalid_at timestamptz) returns boolean
+language sql stable parallel safe
+return _tier = 'normal' and _sensitivity < 2 and _expired_at is null and _forgotten_at is null
+  and (_invalid_at is null or _invalid_at > now());
+
+-- review_falls_at returns when the strength of a memory that is not used falls to review_keep_strength, or null. It
+-- falls once in each full period without use.
+create or replace function oxbow.review_falls_at(_strength double precision, _since timestamptz, _tier text,
+  _source text, _rules oxbow.recall_rules) returns timestamptz
+language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  _decay constant double precision := case when _source = 'summary' then _rules.memory_strength_decay_summary
+                                           else _rules.memory_strength_decay end;
+  _periods double precision := 0;
+begin
+  if _tier <> 'normal' or _strength >= _rules.memory_strength_exempt then
+    return null;
+  elsif _strength > _rules.review_keep_strength then
+    _periods := case when _decay < 1 then ceil(ln(_rules.review_keep_strength / _strength) / ln(_decay)) end;
+  end if;
+  return case when _periods <= 100 then -- as in strength_now
+    _since + make_interval(secs => 86400 * _periods * _rules.memory_strength_days) end;
+end $$;
+
+-- review_after returns when a memory is due for review after its strength grew to _strength: now, if it has just
+-- reached review_promote_strength.
+create or replace function oxbow.review_after(_memory oxbow.memories, _strength double precision, _at timestamptz,
+  _rules oxbow.recall_rules) returns timestamptz
+language sql stable parallel safe
+return case when (_memory).memory_type = 'fact' and (_memory).tier = 'normal'
+             and _strength >= (_rules).review_promote_strength
+             and oxbow.strength_now((_memory).strength, coalesce((_memory).used_at, (_memory).created_at),
+                                    (_memory).tier, (_memory).source, _at, _rules) < (_rules).review_promote_strength
+            then now() else (_memory).review_at end;
+call oxbow.grant_worker('is_reviewable', 'review_falls_at', 'review_after');
+
+-- next_review returns the time until the next review of a memory after so many.
+create or replace function oxbow.next_review(_reviews integer) returns interval
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select make_interval(secs => 86400 * oxbow.policy('review_keep_days') * power(2, least(_reviews, 10)));
+$$;
+
+-- walk_reviews looks at the next _limit facts after the given one, of all users, and notes when those that were never
+-- reviewed are due, if that is soon. It returns how many it looked at and the last of them.
+create or replace function oxbow.walk_reviews(_user_id text, _id uuid, _limit integer, _now timestamptz,
+  out looked bigint, out last_user_id text, out last_id uuid)
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set jit = off as $$
+declare
+  _rules constant oxbow.recall_rules := oxbow.recall_rules('', 'infinity'); -- no user's: only for strengths
+begin
+  with page as materialized (
+    select m.user_id, m.id, m.review_at, m.reviews, m.strength, coalesce(m.used_at, m.created_at) as since, m.tier,
+           m.source, oxbow.is_reviewable(m.tier, m.sensitivity, m.expired_at, m.forgotten_at, m.invalid_at) as kept
+      from oxbow.memories_fact m
+     where (m.user_id, m.id) > (_user_id, _id) order by m.user_id, m.id limit _limit
+  ), due as (
+    select p.user_id, p.id,
+           case when p.reviews = 0 and oxbow.strength_now(p.strength, p.since, p.tier, p.source, _now, _rules)
+                     >= _rules.review_promote_strength then _now
+                else oxbow.review_falls_at(p.strength, p.since, p.tier, p.source, _rules) end as at
+      from page p where p.kept and p.review_at is null
+  ), locked as (
+    select m.user_id, m.id, d.at
+      from (select d.* from due d where d.at <= _now + interval '10 days' order by d.user_id, d.id) d
+     cross join lateral (select m.user_id, m.id from oxbow.memories_fact m
+                          where m.user_id = d.user_id and m.id = d.id and m.review_at is null
+                            for no key update skip locked) m
+  ), scheduled as (
+    update oxbow.memories_fact m set review_at = greatest(l.at, m.created_at)
+      from locked l where m.user_id = l.user_id and m.id = l.id
+  )
+  select count(*) over (), p.user_id, p.id into looked, last_user_id, last_id
+    from page p order by p.user_id desc, p.id desc limit 1;
+  looked := coalesce(looked, 0);
+end $$;
+call oxbow.grant_worker('walk_reviews');
+
+-- users_to_review returns the users of the _limit facts that have been due for review for longest.
+create or replace function oxbow.users_to_review(_now timestamptz, _limit integer) returns setof text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select distinct d.user_id
+    from (select m.user_id from oxbow.memories_fact m
+           where m.review_at <= _now and m.review_at is not null and m.expired_at is null and m.forgotten_at is null
+             and not exists (select from oxbow.users u where u.user_id = m.user_id and u.opted_out)
+           order by m.review_at limit _limit) d
+   order by 1;
+$$;
+call oxbow.grant_worker('users_to_review');
+
+-- review_of returns which review a fact is due for: promotion, decay, or null if neither any more. What a person
+-- demoted is not promoted again.
+create or replace function oxbow.review_of(_fact oxbow.memories, _now timestamptz, _rules oxbow.recall_rules)
+returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  _strength constant double precision := oxbow.strength_now(_fact.strength, coalesce(_fact.used_at, _fact.created_at),
+    _fact.tier, _fact.source, _now, _rules);
+begin
+  return case
+    when not oxbow.is_reviewable(_fact.tier, _fact.sensitivity, _fact.expired_at, _fact.forgotten_at,
+                                 _fact.invalid_at) then null
+    when _strength <= _rules.review_keep_strength then 'decay'
+    when _strength >= _rules.review_promote_strength and not exists (
+      select from oxbow.memory_history h
+       where h.user_id = _fact.user_id and h.memory_type = 'fact' and h.memory_id = _fact.id and h.event = 'DEMOTE')
+    then 'promotion' end;
+end $$;
+call oxbow.grant_worker('next_review', 'review_of');
+
+-- facts_to_review returns at most _limit facts of a user that are due, those that have been for longest first.
+create or replace function oxbow.facts_to_review(_user_id text, _now timestamptz, _limit integer)
+returns table (id uuid, review text, content text, speaker text, category text, topic text, verified boolean,
+  source text, at timestamptz, ends timestamptz)
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set jit = off as $$
+#variable_conflict error
+declare
+  _rules constant oxbow.recall_rules := oxbow.recall_rules('', 'infinity');
+begin
+  if exists (select from oxbow.users u where u.user_id = _user_id and u.opted_out) then
+    return;
+  end if;
+  return query
+  select m.id, oxbow.review_of(m, _now, _rules), m.content, coalesce(m.speaker, ''),
+         coalesce(oxbow.category_of(m.category), ''), coalesce(m.topic, ''), m.verified, coalesce(m.source, ''),
+         coalesce(m.valid_at, m.created_at), m.invalid_at
+    from oxbow.memories m
+   where m.user_id = _user_id and m.memory_type = 'fact' and m.review_at <= _now and m.review_at is not null
+     and m.expired_at is null and m.forgotten_at is null
+   order by m.review_at, m.id limit _limit;
+end $$;
+call oxbow.grant_worker('facts_to_review');
+
+-- write_reviews writes verdicts about facts, and postpones those that are due for no review any more. A fact that
+-- changed since it was read, so that it is not due for the same review, is left for the next job.
+--   _reviews  [{"id", "review": promotion | decay | null, "verdict": PROMOTE | KEEP | DELETE, "reason"}]
+create or replace function oxbow.write_reviews(_user_id text, _actor text, _reviews json, out promoted integer,
+  out kept integer, out deleted integer)
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
+#variable_conflict error
+declare
+  _rules constant oxbow.recall_rules := oxbow.recall_rules(_user_id, 'infinity');
+  _now constant timestamptz := clock_timestamp();
+  r record;
+  old oxbow.memories;
+  _after double precision;
+begin
+  promoted := 0; kept := 0; deleted := 0;
+  for r in
+    select v.* from json_to_recordset(_reviews) v (id uuid, review text, verdict text, reason text) order by v.id
+  loop
+    perform oxbow.lock_repeats(_user_id, r.id); -- in the order of forget
+    select * into old from oxbow.memories m
+     where m.user_id = _user_id and m.memory_type = 'fact' and m.id = r.id for no key update;
+    continue when old.review_at is null or old.review_at > _now
+               or oxbow.review_of(old, _now, _rules) is distinct from r.review;
+    if r.review is null then -- the walk finds it again
+      update oxbow.memories m
+         set review_at = case when oxbow.review_falls_at(m.strength, coalesce(m.used_at, m.created_at), m.tier,
+                                     m.source, _rules) <= _now then _now + interval '7 days' end
+       where m.user_id = _user_id and m.memory_type = 'fact' and m.id = r.id;
+      continue;
+    end if;
+    -- A fact that is forgotten or promoted now, and restored or demoted later, is not reviewed again at once.
+    update oxbow.memories m
+       set review_at = case when r.verdict <> 'PROMOTE' then _now + oxbow.next_review(m.reviews) end,
+           reviews = m.reviews + 1,
+           strength = case when r.verdict = 'KEEP' and r.review = 'decay' then _rules.review_keep_strength
+                           else m.strength end,
+           used_at = case when r.verdict = 'KEEP' and r.review = 'decay' then _now else m.used_at end
+     where m.user_id = _user_id and m.memory_type = 'fact' and m.id = r.id
+    returning oxbow.weight_of(m, _now, _rules) into _after;
+    case r.verdict
+      when 'PROMOTE' then
+        promoted := promoted + 1;
+        perform oxbow.write_tier(old, 'core', _actor, r.reason);
+      when 'DELETE' then
+        deleted := deleted + 1;
+        perform oxbow.forget_memory(_user_id, r.id, 'auto', _actor, r.reason);
+      else
+        kept := kept + 1;
+        insert into oxbow.memory_history (user_id, memory_type, memory_id, event, actor, reason)
+        values (_user_id, 'fact', r.id, 'KEEP', _actor, r.reason);
+        perform oxbow.log_weight(_user_id, 'fact', r.id, _now, 'reviewed', oxbow.weight_of(old, _now, _rules), _after,
+                                 1, _actor);
+    end case;
+  end loop;
+end $$;
+call oxbow.grant_worker('write_reviews');

@@ -123,6 +123,19 @@ type Resolution struct {
 	Reason    string `json:"reason" about:"why, in a few words"`
 }
 
+// Judgements is an answer to reviews of facts.
+type Judgements struct {
+	Judgements []Judgement `json:"judgements" none:"one entry for each fact"`
+}
+
+// Judgement decides about a fact.
+type Judgement struct {
+	Fact    string `json:"fact" about:"reference of a fact, such as f1"`
+	Verdict string `json:"verdict" of:"verdicts" about:"what becomes of it"`
+	Search  string `json:"search" about:"of SEARCH: a few words to search for; else empty"`
+	Reason  string `json:"reason" about:"why, in a few words"`
+}
+
 // Summary is a summary of a conversation.
 type Summary struct {
 	Summary *string `json:"summary" about:"one line, in its language" none:"an empty text if there is nothing to tell"`

@@ -26,14 +26,16 @@ var (
 	Emotions = []string{NoEmotion, "joy", "love", "pride", "hope", "calm", "surprise", "sadness", "fear", "anger",
 		"disgust", "shame", "boredom"}
 	Operations = []string{string(reasoner.Add), string(reasoner.Update), string(reasoner.Delete), string(reasoner.Noop)}
-	actions    = []string{string(reasoner.Keep), string(reasoner.Revise), string(reasoner.Split),
+	Verdicts   = []string{string(reasoner.ReviewPromote), string(reasoner.ReviewKeep), string(reasoner.ReviewDelete),
+		string(reasoner.ReviewSearch)}
+	actions = []string{string(reasoner.Keep), string(reasoner.Revise), string(reasoner.Split),
 		string(reasoner.Dissolve)}
 	levels = []string{"preference", "core"}
 )
 
 // choices are the lists that the tag of names.
 var choices = map[string][]string{"contexts": Contexts, "types": Types, "categories": Categories, "kinds": Kinds,
-	"emotions": Emotions, "operations": Operations, "actions": actions, "levels": levels}
+	"emotions": Emotions, "operations": Operations, "verdicts": Verdicts, "actions": actions, "levels": levels}
 
 // SchemaOf returns the schema of an answer.
 func SchemaOf(t reflect.Type) *Schema {

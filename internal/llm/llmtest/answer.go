@@ -19,6 +19,9 @@ type Extraction answer.Extraction
 // Resolutions are an answer to conflicts.
 type Resolutions []Resolution
 
+// Judgements is an answer to reviews of facts.
+type Judgements []Judgement
+
 type (
 	// Pattern is a pattern in the memories.
 	Pattern = answer.Pattern
@@ -44,6 +47,8 @@ type (
 	Used = answer.Used
 	// Resolution is a decision on a conflict's candidate.
 	Resolution = answer.Resolution
+	// Judgement is a decision about a fact.
+	Judgement = answer.Judgement
 )
 
 // On returns evidence from memories in no particular context.
@@ -66,6 +71,9 @@ func (a Extraction) JSON() string { return written(a) }
 
 // JSON returns the answer as a model would write it.
 func (a Resolutions) JSON() string { return written(answer.Resolutions{Resolutions: a}) }
+
+// JSON returns the answer as a model would write it.
+func (a Judgements) JSON() string { return written(answer.Judgements{Judgements: a}) }
 
 // Summary returns a summary as a model would write it.
 func Summary(text string) string { return written(map[string]string{"summary": text}) }
@@ -108,6 +116,12 @@ func Nothing(r Request) Reply {
 		var all Resolutions
 		for _, c := range r.Data("conflicts") {
 			all = append(all, Resolution{Conflict: c.Ref, Operation: "ADD", Reason: "nothing says it"})
+		}
+		return Say(all.JSON())
+	case "judge":
+		var all Judgements
+		for _, f := range r.Data("facts") {
+			all = append(all, Judgement{Fact: f.Ref, Verdict: "KEEP", Reason: "it may be of use"})
 		}
 		return Say(all.JSON())
 	}

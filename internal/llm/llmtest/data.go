@@ -24,12 +24,17 @@ type Item struct {
 		Time    string `json:"time"`
 		Session string `json:"session"`
 	} `json:"seen"`
-	New      bool   `json:"new"`
-	Role     string `json:"role"`
-	Category string `json:"category"`
-	Negates  bool   `json:"negates"`
-	Similar  []Item `json:"similar"`
-	Text     string `json:"text"`
+	New       bool   `json:"new"`
+	Role      string `json:"role"`
+	Category  string `json:"category"`
+	Negates   bool   `json:"negates"`
+	Similar   []Item `json:"similar"`
+	Review    string `json:"review"`
+	Topic     string `json:"topic"`
+	Verified  bool   `json:"verified"`
+	MaySearch bool   `json:"may_search"`
+	Related   []Item `json:"related"`
+	Text      string `json:"text"`
 }
 
 // Data returns the items that the prompt shows under a name: memories, traits or clues; in a review

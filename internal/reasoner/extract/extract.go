@@ -157,6 +157,9 @@ func candidateOf(messages []reasoner.Message, n *note) reasoner.Candidate {
 	if len(c.About) == 0 && len(n.sentences) == 1 {
 		c.About = tasteOf(&c)
 	}
+	if language.Read(c.Content).Has("review.promise") {
+		c.Topic = "promise"
+	}
 	c.Importance = importanceOf(n, best, c.Emotion)
 	c.Time = timeOf(n, m, c.Type)
 	return c

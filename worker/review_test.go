@@ -1,0 +1,162 @@
+package worker
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
+)
+
+// review notes which facts are due, and reviews them.
+func (b *bundle) review() {
+	b.Helper()
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('settle', 'default', 1, '{}'),
+		('flush_activity', 'default', 1, '{}')`)
+	require.NoError(b, b.drain())
+	b.sweep()
+	require.Zero(b, b.count(`oxbow.river_job where state not in ('completed')`))
+}
+
+// fact stores a fact of ann's that is days old, with a strength.
+func (b *bundle) fact(content string, days int, strength float64) string {
+	b.Helper()
+	return get[string](b, `insert into oxbow.memories (user_id, content, created_at, strength)
+		values ('ann', $1, now() - $2 * interval '1 day', $3) returning id::text`, content, days, strength)
+}
+
+// reviewed returns the reviews of a memory.
+func (b *bundle) reviewed(id string) string {
+	b.Helper()
+	return get[string](b, `select coalesce(string_agg(concat_ws(' ', h.event, h.actor, h.reason), ', ' order by h.at), '')
+		from oxbow.history('ann', $1) h where h.actor like 'review %'`, id)
+}
+
+// Facts that use made strong are promoted or kept; those that nobody used are kept or forgotten.
+func TestReview(t *testing.T) {
+	b := setup(t)
+	name, passing := b.fact("My name is Ann", 1, 2.3), b.fact("I am tired today", 1, 2.3)
+	weak, strong := b.fact("I live in Porto", 1, 2.1), b.fact("I like ramen", 1, 2.9)
+	cats, tired := b.fact("I have two cats", 100, 1), b.fact("I was tired this morning", 100, 1)
+	core, young := b.fact("I have a dog", 100, 1), b.fact("I have a parrot", 90, 1)
+	sealed := b.fact("I have a secret garden", 100, 1)
+	b.exec(`update oxbow.memories set category = 'mood' where id = $1`, tired)
+	b.exec(`update oxbow.memories set tier = 'core' where id = $1`, core)
+	b.exec(`update oxbow.memories set sensitivity = 2 where id = $1`, sealed)
+	b.work()
+	b.exec(`select oxbow.touch('ann', $1::uuid[])`, []string{name, passing, weak})
+	b.review()
+
+	require.Equal(t, "PROMOTE review rules-v1 it is lasting", b.reviewed(name))
+	require.Equal(t, "KEEP review rules-v1 it holds for a time only", b.reviewed(passing))
+	require.Equal(t, "PROMOTE review rules-v1 it is lasting", b.reviewed(strong), "stored above the threshold")
+	require.Equal(t, "KEEP review rules-v1 nothing replaces it", b.reviewed(cats))
+	require.Equal(t, "DELETE review rules-v1 it has passed", b.reviewed(tired))
+	for _, id := range []string{weak, core, young, sealed} {
+		require.Empty(t, b.reviewed(id))
+	}
+	require.Equal(t, 2, b.count(`oxbow.memories where tier = 'core' and strength < 4 and id = any($1::uuid[])`,
+		[]string{name, strong}))
+	require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and strength = 0.5 and used_at > now() - interval '1 hour'
+		and review_at between now() + interval '89 days' and now() + interval '91 days'`, cats))
+	require.Equal(t, 1, b.count(`oxbow.weight_log where memory_id = $1 and cause = 'reviewed' and after > before`, cats))
+	require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and strength between 2.59 and 2.61`, passing))
+	require.Equal(t, "auto", get[string](b, `select forgotten_by from oxbow.memories where id = $1`, tired))
+
+	// a person takes back what the reviewer did, and it does not do it again at once
+	b.exec(`select oxbow.restore('ann', $1), oxbow.set_tier('ann', $2, 'normal')`, tired, name)
+	b.exec(`update oxbow.memories set strength = 2.4 where id = $1`, name)
+	b.exec(`select oxbow.touch('ann', $1::uuid[])`, []string{name})
+	b.review()
+	require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and forgotten_at is null and forgotten_by is null`, tired))
+	require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and tier = 'normal' and strength > 2.5`, name))
+
+	// the next review comes after twice the time
+	b.exec(`update oxbow.memories set used_at = now() - interval '8 days', review_at = now() where id = $1`, cats)
+	b.review()
+	require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and strength = 0.5 and reviews = 2
+		and review_at between now() + interval '179 days' and now() + interval '181 days'`, cats))
+
+	// it was used since, so there is nothing to review
+	b.exec(`update oxbow.memories set strength = 1, review_at = now() where id = $1`, cats)
+	b.review()
+	require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and reviews = 2 and review_at is null`, cats))
+}
+
+// Nothing of a user who opted out is reviewed.
+func TestReviewOptedOut(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.users (user_id, opted_out) values ('ann', true)`)
+	cats := b.fact("I have two cats", 100, 1)
+	b.work()
+	b.review()
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+		values ('review', 'reflect', 1, '{"user_id": "ann"}')`)
+	b.work()
+	require.Empty(t, b.reviewed(cats))
+}
+
+// A model sees the related facts, may search twice, and sees no secret. What it may not do is refused.
+func TestReviewByModel(t *testing.T) {
+	b := setup(t)
+	garden := b.fact("Ann dreams of a garden", 100, 1)
+	verified, name := b.fact("Ann bought a lamp", 100, 1), b.fact("My name is Ann", 100, 1)
+	lasting := b.fact("Ann loves the sea", 1, 2.6)
+	for _, content := range numbered(8, "Ann dreams of a garden with tree") {
+		b.fact(content, 3, 1)
+	}
+	b.fact("Tomatoes grow on the balcony", 3, 1)
+	b.exec(`update oxbow.memories set verified = true where id = $1`, verified)
+	b.work()
+	hidden := b.fact("My password is hunter2.", 100, 1)
+	b.exec(`delete from oxbow.river_job`) // nothing has looked at it yet
+
+	server := llmtest.New(t)
+	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "gpt-5-mini", URL: server.URL()}
+	asked := map[string]int{}
+	server.Answer(func(r llmtest.Request) llmtest.Reply {
+		require.NotContains(t, string(r.Body), "hunter2")
+		if r.Purpose != "judge" {
+			return llmtest.Nothing(r)
+		}
+		var all llmtest.Judgements
+		for _, f := range r.Data("facts") {
+			asked[f.Text]++
+			j := llmtest.Judgement{Fact: f.Ref, Verdict: "DELETE", Reason: "nobody needs it"}
+			switch {
+			case strings.Contains(f.Text, "garden"):
+				require.Equal(t, asked[f.Text] < 3, f.MaySearch)
+				require.Equal(t, asked[f.Text] > 1, slices.ContainsFunc(f.Related,
+					func(r llmtest.Item) bool { return strings.HasPrefix(r.Text, "Tomatoes") }))
+				if asked[f.Text] < 3 {
+					j.Verdict, j.Search = "SEARCH", "tomatoes on the balcony"
+				}
+			case strings.Contains(f.Text, "sea"):
+				require.Equal(t, "promotion", f.Review)
+				j.Verdict = "promote"
+			}
+			all = append(all, j)
+		}
+		return llmtest.Say(all.JSON())
+	})
+	b.review()
+	const actor = " review openai/gpt-5-mini "
+	require.Equal(t, "DELETE"+actor+"nobody needs it", b.reviewed(garden))
+	require.Equal(t, "PROMOTE"+actor+"nobody needs it", b.reviewed(lasting))
+	require.Equal(t, "KEEP"+actor+"a person confirmed it", b.reviewed(verified))
+	require.Equal(t, "KEEP"+actor+"it says who somebody is", b.reviewed(name))
+	require.Empty(t, b.reviewed(hidden))
+	require.Equal(t, 3, b.count(`oxbow.llm_calls where purpose = 'judge' and user_id = 'ann'`))
+}
+
+// Extraction sets the topic of what it remembers where that is clear.
+func TestTopicsOfExtractedFacts(t *testing.T) {
+	b := setup(t)
+	b.say("ann", "s", "I love hiking in the mountains.", "My name is Ann Weaver.",
+		"I promised my sister to visit her every summer.")
+	b.work()
+	require.Equal(t, "personal, preference, promise", get[string](b, `
+		select string_agg(distinct topic, ', ' order by topic) from oxbow.memories where user_id = 'ann'`))
+}
