@@ -53,9 +53,6 @@ begin
   if _facts then
     perform oxbow.fold_facts(_users, _ids);
   end if;
-  if _old then -- imported, so the walk through new memories has passed it
-    perform oxbow.schedule_levels(_users, _ids, now());
-  end if;
   if _about then
     perform oxbow.note_subjects(_users, _ids);
   end if;
@@ -121,6 +118,15 @@ begin
   -- behind it empties the list.
   if cardinality(_fresh) < 64 and oxbow.waiting_jobs(4) < 4 then
     perform oxbow.clean_terms();
+  end if;
+  if _old then -- imported, so the walk through new memories has passed it. What is locked is in use: no wait for it
+    perform oxbow.schedule_levels(array_agg(m.user_id), array_agg(m.id), now())
+       from unnest(_users, _ids) i(user_id, id)
+      cross join lateral (
+        select m.user_id, m.id from oxbow.memories m
+         where m.user_id = i.user_id and m.id = i.id and m.created_at < now() - interval '1 day'
+           and m.weight_next_at is null
+           for no key update skip locked) m;
   end if;
   return query select * from unnest(_fresh, _stored, _uploads);
 end $$;

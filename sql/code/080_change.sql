@@ -390,13 +390,13 @@ begin
       from noted n where n.event <> 'ADD'
     union all
     select e.created_at, 'STAGE_CHANGE', v.id, v.memory_type::text, v.version, null, null,
-           jsonb_build_object('stage', e.before),
+           jsonb_build_object('stage', e.last_stage),
            jsonb_strip_nulls(jsonb_build_object('stage', e.stage, 'confidence', e.confidence)), e.actor,
            coalesce(e.reason, e.event), '{}', 2
       from version v, lateral (
-        select t.*, lag(t.stage) over (order by t.seq) as before
+        select t.*, lag(t.stage) over (order by t.seq) as last_stage
           from oxbow.trait_events t where t.user_id = v.user_id and t.trait_id = v.id) e
-     where v.memory_type = 'trait' and e.before <> e.stage
+     where v.memory_type = 'trait' and e.last_stage <> e.stage
   )
   select h.at, h.event, h.id, h.memory_type, h.version, h.old_content, h.new_content, h.old_metadata, h.new_metadata,
          h.actor, h.reason, h.message_ids
