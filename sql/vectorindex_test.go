@@ -31,3 +31,23 @@ func TestSlotsOfTraits(t *testing.T) {
 	exec(t, tx, `select oxbow.assign_slots()`)
 	require.Equal(t, 3, one[int](t, tx, `select count(*) from oxbow.vector_slots where not ending`))
 }
+
+// A memory that becomes sensitive leaves the indexes, with the copy of its vector in a slot, and the inbox.
+func TestSensitiveMemoriesLeaveTheIndexes(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	id := remember(t, tx, row{"user_id": ann(t), "memory_type": "episodic"})
+	other := remember(t, tx, row{"user_id": ann(t), "memory_type": "episodic", "content": "A walk by the sea."})
+	index(t, tx, ann(t))
+	for _, id := range []string{id, other} {
+		addVector(t, tx, ann(t), "episodic", id, axis(1))
+		exec(t, tx, `insert into oxbow.indexed_vectors (user_id, memory_type, memory_id, slot, embedding)
+			values ($1, 'episodic', $2, 1, $3::text::halfvec) on conflict (user_id, memory_type, memory_id)
+			do update set slot = excluded.slot, embedding = excluded.embedding`, ann(t), id, axis(1))
+	}
+	exec(t, tx, `update oxbow.memories set sensitivity = 2 where user_id = $1 and id = $2`, ann(t), id)
+	for _, table := range []string{"memory_vectors", "indexed_vectors", "memory_terms", "reflection_inbox"} {
+		require.Equal(t, []string{other}, all[string](t, tx,
+			`select memory_id::text from oxbow.`+table+` where user_id = $1`, ann(t)), table)
+	}
+}

@@ -89,6 +89,8 @@ begin
   end if;
   delete from oxbow.memory_vectors v
    where v.user_id = new.user_id and v.memory_type = new.memory_type and v.memory_id = new.id;
+  delete from oxbow.indexed_vectors v
+   where v.user_id = new.user_id and v.memory_type = new.memory_type and v.memory_id = new.id;
   delete from oxbow.memory_terms t
    where t.user_id = new.user_id and t.memory_type = new.memory_type and t.memory_id = new.id;
   delete from oxbow.reflection_inbox i
