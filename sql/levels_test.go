@@ -204,6 +204,24 @@ func TestLevelsOfAnEpisode(t *testing.T) {
 	}
 }
 
+// A tag has names first, then the longest words as the text writes them.
+func TestLevelTags(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	const entities = `{"entities": [{"name": "Anna", "kind": "person"}, {"name": "I", "kind": "self"}]}`
+	for _, c := range []struct{ text, metadata, want string }{
+		{"The eye of the hurricane passed Lisbon", `{}`, "eye, hurricane, passed, Lisbon"},
+		{"Kubernetes:\n(Prometheus) alerts", `{}`, "Kubernetes, Prometheus, alerts"},
+		{"Anna's garden, Anna's berries and the berries of Anna", entities, "Anna, garden, berries"},
+		{"one two three four five sixth seventh eighth", entities, "Anna, three, sixth, seventh, eighth"},
+		{"吃饭了", `{}`, "吃饭了, 饭了"},
+		{"of the", `{}`, ""},
+	} {
+		require.Equal(t, c.want, one[string](t, tx, `
+			select g.tag from oxbow.terms($1) t, oxbow.tag_of($1, $2::text::jsonb, t.tsv) g`, c.text, c.metadata), c.text)
+	}
+}
+
 // Facts that are current can be found at any age. One of several sentences is shortened, and known when it is stored
 // again.
 func TestCurrentFactsStayFindable(t *testing.T) {

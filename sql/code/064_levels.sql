@@ -230,32 +230,29 @@ return array(select n.name
                       where e ->> 'kind' is distinct from 'self' and e ->> 'name' <> '' group by 1) n
               order by n.nth limit _limit);
 
--- tag_of returns the key words of an episode: names, and of its eight longest words those that are rarest in the user's
--- episodes, five in all and in the order of the text.
-create or replace function oxbow.tag_of(_user_id text, _text text, _metadata jsonb, _tsv tsvector)
-returns text
-language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-  set enable_seqscan = off set enable_sort = off set random_page_cost = 0 set cpu_operator_cost = 0 set jit = off as $$
-declare
-  _names constant text[] := oxbow.names_of(_metadata, 5);
-begin
-  return array_to_string(_names || array(
-    select w.word
-      from (select l.word, w.place
-              from (select l.lexeme,
-                           coalesce(substring(_text from '(?i)\m' || rtrim(l.lexeme, 'iey') || '\w*'), l.lexeme) as word
-                      from unnest(_tsv) l
-                     where l.lexeme !~ '^[+@]' and length(l.lexeme) > 1
-                     order by length(l.lexeme) desc, l.lexeme limit 8) l
-             cross join lateral (select position(l.word in _text) as place) w
-             cross join lateral (
-               select count(*) as found from (
-                 select from oxbow.memory_terms_episodic t
-                  where t.user_id = _user_id and t.tsv @@ oxbow.term_query(l.lexeme) limit 50) f) f
-             where position(lower(l.word) in lower(array_to_string(_names, ' '))) = 0
-             order by f.found, length(l.word) desc, w.place limit 5 - cardinality(_names)) w
-     order by w.place), ', ');
-end $$;
+-- tag_of returns the key words of an episode: names, and the longest of its other words, five in all. The words are in
+-- the order of the text. Only the term index knows how rare a word is, and eight searches cost more than all the rest.
+-- The planner inlines the function. Without terms it returns nothing.
+drop function if exists oxbow.tag_of(text, text, jsonb, tsvector); -- an earlier version searched the term index
+create or replace function oxbow.tag_of(_text text, _metadata jsonb, _tsv tsvector) returns table (tag text)
+language sql stable parallel safe as $$
+  select array_to_string(t.names || array(
+           select coalesce(substring(substr(_text, w.place, 50) from '^\w+'), w.lexeme)
+             from (select l.lexeme, coalesce(nullif(position(' ' || l.stem in t.words), 0),
+                            case when length(l.lexeme) > 2 then nullif(position(l.stem in t.words), 0) - 1 end) as place
+                     from (select l.lexeme, left(l.lexeme, 2) || rtrim(substr(l.lexeme, 3), 'iey') as stem
+                             from (select l.lexeme from unnest(_tsv) l
+                                    where l.lexeme not like '+%' and l.lexeme not like '@%' and length(l.lexeme) > 1
+                                      and (t.known = '' or position(l.lexeme in t.known) = 0)
+                                    order by length(l.lexeme) desc, l.lexeme collate "C"
+                                    limit 5 - cardinality(t.names)) l) l
+                   offset 0) w
+            order by w.place), ', ')
+    from (select n.names, lower(array_to_string(n.names, ' ')) as known, ' ' || lower(_text) as words
+            from (select case when _metadata ? 'entities' then oxbow.names_of(_metadata, 5) else '{}' end as names
+                  offset 0) n
+           where _tsv is not null offset 0) t
+$$;
 
 -- compress_memories writes the levels that memories have now, which are lower than those that they had, and when each
 -- changes next. The original goes to memory_archive as soon as less than all of it is kept. A tag and a trace have the
@@ -268,9 +265,6 @@ language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = for
 declare
   _tokens constant integer := oxbow.policy('level_summary_tokens');
 begin
-  if 'tag' = any(_levels) then
-    perform oxbow.clean_terms(); -- each word of a tag is searched
-  end if;
   insert into oxbow.memory_archive as a (user_id, memory_type, memory_id, content, metadata, content_hash, len, tsv)
   select m.user_id, m.memory_type, m.id, m.content, m.metadata, m.content_hash, t.len, t.tsv
     from unnest(_user_ids, _types, _ids, _levels) i(user_id, type, id, level)
@@ -289,8 +283,7 @@ begin
   with kept as materialized (
     select m.user_id, m.memory_type, m.id, i.level, i.next, m.content as before, t.len, t.tsv,
            case i.level when 'summary' then oxbow.summary_of(m.content, _tokens)
-                        when 'tag' then coalesce(nullif(oxbow.tag_of(i.user_id, a.content, a.metadata, a.tsv), ''),
-                                                 to_char(d.at, 'YYYY-MM-DD'))
+                        when 'tag' then coalesce(nullif(g.tag, ''), to_char(d.at, 'YYYY-MM-DD'))
                         when 'trace' then concat_ws(' · ', to_char(d.at, 'YYYY-MM-DD'),
                           nullif(array_to_string(oxbow.names_of(a.metadata, 20), ', '), ''), m.category)
                         else '[archived]' end as content,
@@ -310,6 +303,7 @@ begin
                           where a.user_id = i.user_id and a.memory_type = i.type and a.memory_id = i.id) a on true
       left join lateral (select t.len, t.tsv from oxbow.memory_terms t
                           where t.user_id = i.user_id and t.memory_type = i.type and t.memory_id = i.id) t on true
+      left join lateral oxbow.tag_of(a.content, a.metadata, case i.level when 'tag' then a.tsv end) g on true
   ), changed as (
     update oxbow.memories m set level = k.level, weight_next_at = k.next, content = k.content, metadata = k.metadata
       from kept k where m.user_id = k.user_id and m.memory_type = k.memory_type and m.id = k.id
