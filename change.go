@@ -53,6 +53,19 @@ func (c *Client) Restore(ctx context.Context, userID string, id uuid.UUID) error
 	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Restore(ctx, tx, userID, id) })
 }
 
+// Merge makes one memory of several that say the same and returns its id. The content is what they say; if it is empty,
+// the text of the last. Episodes get their number and dates. One of them may be a merged memory, which the others join.
+// Errors: ErrNotFound, or an *InvalidError if they are of several types, or if one is not current.
+func (c *Client) Merge(ctx context.Context, userID string, ids []uuid.UUID, content string) (uuid.UUID, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) (uuid.UUID, error) { return store.Merge(ctx, tx, userID, ids, content) })
+}
+
+// Unmerge makes the originals of a merged memory current again, forgets it, and returns their ids. Errors: ErrNotFound,
+// ErrForgotten, ErrSuperseded, or an *InvalidError if it is not a merged memory.
+func (c *Client) Unmerge(ctx context.Context, userID string, id uuid.UUID) ([]uuid.UUID, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]uuid.UUID, error) { return store.Unmerge(ctx, tx, userID, id) })
+}
+
 // Promote keeps a memory that would expire, such as the summary of a conversation, and revives an expired
 // one. It reports whether it changed anything. The reason may be empty, and is stored in the history.
 // ErrNotFound, ErrSuperseded or ErrForgotten if the memory cannot be kept.

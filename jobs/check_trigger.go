@@ -25,7 +25,7 @@ func (CheckTriggerArgs) Kind() string { return "check_trigger" }
 func (a CheckTriggerArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:      "checks whether a user's inbox is due for reflection",
+	Does:      "checks whether a user's inbox is due for reflection, and enqueues merge for what is new in it",
 	Unique:    true,
 	Retention: busyRetention,
 }, func(c Config) worker[CheckTriggerArgs] {
@@ -81,16 +81,31 @@ func (w *checkTriggerWorker) check(ctx context.Context, b *batch[CheckTriggerArg
 			}
 		}
 		due, err := store.ReflectionTriggers(ctx, tx, users, time.Now())
-		if err != nil || len(due) == 0 {
+		if err != nil {
 			return err
 		}
-		failpoint.Reach(failpoint.TriggerAsked)
-		reflections := make([]river.InsertManyParams, len(due))
-		for i, d := range due {
-			reflections[i] = river.InsertManyParams{
-				Args: reflectOn(d.UserID, d.Trigger), InsertOpts: &river.InsertOpts{Metadata: metadata[d.UserID]}}
+		if len(due) > 0 {
+			failpoint.Reach(failpoint.TriggerAsked)
 		}
-		_, err = enqueueMany(ctx, tx, reflections)
+		var reflections, following []river.InsertManyParams
+		for _, d := range due {
+			reflections = append(reflections, river.InsertManyParams{
+				Args: reflectOn(d.UserID, d.Trigger), InsertOpts: &river.InsertOpts{Metadata: metadata[d.UserID]}})
+		}
+		// This waits for a reflection that is just being written, and that deletes from the inbox: it comes before the
+		// locks on rows of the inbox.
+		if _, err := enqueueMany(ctx, tx, reflections); err != nil {
+			return err
+		}
+		fresh, err := store.NewToMerge(ctx, tx, users)
+		if err != nil {
+			return err
+		}
+		for _, args := range merges(fresh) {
+			following = append(following, river.InsertManyParams{
+				Args: args, InsertOpts: &river.InsertOpts{Metadata: metadata[args.UserID]}})
+		}
+		_, err = enqueueMany(ctx, tx, following)
 		return err
 	})
 	if err != nil {

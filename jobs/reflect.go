@@ -184,7 +184,7 @@ func (w *reflectWorker) passOver(ctx context.Context, job *river.Job[ReflectArgs
 	w.Logger.ErrorContext(ctx, "the reasoner gave too many invalid answers; skipping the memories",
 		"memories", len(s.Batch), "error", why)
 	return completing(ctx, w.DB, job, func(tx pgx.Tx) error {
-		removed, err := store.RemoveFromInbox(ctx, tx, s.User, s.Batch)
+		removed, _, err := store.RemoveFromInbox(ctx, tx, s.User, s.Batch)
 		if err != nil {
 			return err
 		}

@@ -265,9 +265,14 @@ func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job du
 		} else if out { // while the reasoner was running
 			return store.EmptyInbox(ctx, tx, changes.UserID)
 		}
-		o, err := r.writeChanges(ctx, tx, d, changes)
+		o, fresh, err := r.writeChanges(ctx, tx, d, changes)
 		if err != nil {
 			return err
+		}
+		for _, args := range merges([]store.UserMemories{{UserID: changes.UserID, IDs: fresh}}) {
+			if err := job.enqueue(ctx, tx, args, time.Now()); err != nil {
+				return err
+			}
 		}
 		for _, t := range changes.Traits {
 			if t.New && t.State.Stage == lifecycle.Trend {
@@ -290,29 +295,30 @@ func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job du
 // database's clock, which schedules jobs.
 func realTime(at, now time.Time) time.Time { return time.Now().Add(at.Sub(now)) }
 
+// writeChanges writes a decision. It returns the memories of the batch that merge has not seen.
 func (r *Reflection) writeChanges(ctx context.Context, tx pgx.Tx, d *decision,
-	changes traits.Changes) (Outcome, error) {
+	changes traits.Changes) (Outcome, []uuid.UUID, error) {
 	p := d.plan
 	o := Outcome{Cycle: p.Cycle, Scanned: len(p.Batch), Created: p.Created, Updated: p.Updated, Dissolved: p.Dissolved,
 		Reviews: p.Reviews, Review: d.review, Changes: changes, Dropped: p.Dropped}
-	removed, err := store.RemoveFromInbox(ctx, tx, p.User, p.Batch)
+	removed, fresh, err := store.RemoveFromInbox(ctx, tx, p.User, p.Batch)
 	if err != nil {
-		return o, err
+		return o, nil, err
 	}
 	if removed != int64(len(p.Batch)) {
-		return o, fmt.Errorf("remove the batch from the inbox: %w", store.ErrStale)
+		return o, nil, fmt.Errorf("remove the batch from the inbox: %w", store.ErrStale)
 	}
 	if err := store.WriteChanges(ctx, tx, changes); err != nil {
-		return o, err
+		return o, nil, err
 	}
 	if !d.review {
 		settled, err := store.SettleUser(ctx, tx, p.User, p.Now, p.Cycle)
 		if err != nil {
-			return o, err
+			return o, nil, err
 		}
 		o.Dissolved += int(settled)
 	}
-	return o, store.RecordCycle(ctx, tx, cycle(p.Snapshot, d.trigger, o))
+	return o, fresh, store.RecordCycle(ctx, tx, cycle(p.Snapshot, d.trigger, o))
 }
 
 // cycle returns the row of a cycle.

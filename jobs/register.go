@@ -29,6 +29,8 @@ type Config struct {
 	Extractor reasoner.Extractor
 	// Facts reads what facts that applications stored are about.
 	Facts reasoner.FactReader
+	// Merger decides which memories say the same. It uses the same provider as Reasoner.
+	Merger reasoner.Merger
 	// Summarizer summarizes long conversations. It uses the same provider as Reasoner too.
 	Summarizer reasoner.Summarizer
 	// Reviewer decides about facts that are due for review. It uses the same provider as Reasoner too.

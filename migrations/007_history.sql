@@ -7,7 +7,7 @@ create table oxbow.memory_history (
   memory_id    uuid not null,
   event        text not null check (event in
     ('ADD', 'UPDATE', 'DELETE', 'SUPERSEDE', 'STAGE_CHANGE', 'RESTORE', 'NOOP', 'BOOST', 'EXPIRE', 'PROMOTE',
-     'MARK', 'DEMOTE', 'VERIFY', 'COMPRESS', 'KEEP')),
+     'MARK', 'DEMOTE', 'VERIFY', 'COMPRESS', 'KEEP', 'UNMERGE')),
   old_content  text,
   new_content  text,
   old_metadata jsonb,
@@ -59,7 +59,8 @@ create table oxbow.weight_log (
   memory_type oxbow.memory_type not null,
   memory_id   uuid not null,
   at          timestamptz not null default clock_timestamp(), -- when it was noted
-  cause       text not null check (cause in ('mentioned', 'used', 'negated', 'classified', 'restored', 'reviewed')),
+  cause       text not null check (cause in
+    ('mentioned', 'used', 'negated', 'classified', 'restored', 'reviewed', 'merged', 'unmerged')),
   before      double precision not null, -- the unclamped weight at that moment, without the event and with it
   after       double precision not null,
   times       bigint not null default 1, -- how many mentions or uses it adds up

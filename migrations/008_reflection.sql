@@ -9,6 +9,7 @@ create table oxbow.reflection_inbox (
   valid_at    timestamptz not null,
   session_id  text,
   added_at    timestamptz not null default now(),
+  nominated   boolean not null default false, -- a job merge was enqueued for it, if it needed one
   primary key (user_id, memory_type, memory_id)
 ) partition by list (memory_type);
 create table oxbow.reflection_inbox_fact partition of oxbow.reflection_inbox (

@@ -886,7 +886,7 @@ CREATE TABLE oxbow.memory_history (
     reason text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     message_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
-    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text, 'MARK'::text, 'DEMOTE'::text, 'VERIFY'::text, 'COMPRESS'::text, 'KEEP'::text])))
+    CONSTRAINT memory_history_event_check CHECK ((event = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'SUPERSEDE'::text, 'STAGE_CHANGE'::text, 'RESTORE'::text, 'NOOP'::text, 'BOOST'::text, 'EXPIRE'::text, 'PROMOTE'::text, 'MARK'::text, 'DEMOTE'::text, 'VERIFY'::text, 'COMPRESS'::text, 'KEEP'::text, 'UNMERGE'::text])))
 );
 
 ALTER TABLE ONLY oxbow.memory_history
@@ -1337,7 +1337,8 @@ CREATE TABLE oxbow.reflection_inbox (
     importance double precision NOT NULL,
     valid_at timestamp with time zone NOT NULL,
     session_id text,
-    added_at timestamp with time zone DEFAULT now() NOT NULL
+    added_at timestamp with time zone DEFAULT now() NOT NULL,
+    nominated boolean DEFAULT false NOT NULL
 )
 PARTITION BY LIST (memory_type);
 
@@ -1359,7 +1360,8 @@ CREATE TABLE oxbow.reflection_inbox_episodic (
     importance double precision NOT NULL,
     valid_at timestamp with time zone NOT NULL,
     session_id text,
-    added_at timestamp with time zone DEFAULT now() NOT NULL
+    added_at timestamp with time zone DEFAULT now() NOT NULL,
+    nominated boolean DEFAULT false NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');
 
@@ -1380,7 +1382,8 @@ CREATE TABLE oxbow.reflection_inbox_fact (
     importance double precision NOT NULL,
     valid_at timestamp with time zone NOT NULL,
     session_id text,
-    added_at timestamp with time zone DEFAULT now() NOT NULL
+    added_at timestamp with time zone DEFAULT now() NOT NULL,
+    nominated boolean DEFAULT false NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');
 
@@ -1822,7 +1825,7 @@ CREATE TABLE oxbow.weight_log (
     after double precision NOT NULL,
     times bigint DEFAULT 1 NOT NULL,
     actor text DEFAULT 'system'::text NOT NULL,
-    CONSTRAINT weight_log_cause_check CHECK ((cause = ANY (ARRAY['mentioned'::text, 'used'::text, 'negated'::text, 'classified'::text, 'restored'::text, 'reviewed'::text])))
+    CONSTRAINT weight_log_cause_check CHECK ((cause = ANY (ARRAY['mentioned'::text, 'used'::text, 'negated'::text, 'classified'::text, 'restored'::text, 'reviewed'::text, 'merged'::text, 'unmerged'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0.05');
 

@@ -31,6 +31,7 @@ var shadowCalls = []string{
 	"forget($1, $2[1], 'why')", "history($1, $2[1])",
 	"ingest_file($1, 'q', '{one,two}', array['{}', '{}']::jsonb[], 'text/plain', 6, 'h', '{}', '{}')",
 	"ingest_file($1, 'p', '{one}', array['{}']::jsonb[], 'text/plain', 3, 'i', '{}', '{}')",
+	"merge($1, " + boats + ", 'A boat')", "unmerge($1, oxbow.merge($1, " + boats + "))",
 	"promote($1, $2[1], 'why')", "provenance($1, $2[1])", "provenance($1, $2[2], 1)",
 	"recall($1, 'boat')", "recall($1, 'boat', $4, now => $3)",
 	"recall($1, 'boat', types => '{fact}', max_results => 1)",
@@ -44,6 +45,10 @@ var shadowCalls = []string{
 	"weight($1, $2[1])", "weight($1, $2[1], $3)",
 	"weight_crossings($1, $2[1], 0.3)", "weight_crossings($1, $2[1], 0.3, $3, 900)",
 }
+
+// boats are two of the facts that the test stores.
+const boats = `array(select m.id from oxbow.memories m where m.user_id = $1 and m.content ~ '^Boat' and m.expired_at is null
+	order by m.seq limit 2)`
 
 // A column with the name of an argument changes no result.
 func TestColumnsDoNotShadowArguments(t *testing.T) {

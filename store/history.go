@@ -29,8 +29,8 @@ type Replacement struct {
 type Change struct {
 	At time.Time `json:"at"`
 	// Event is ADD, UPDATE, SUPERSEDE, DELETE (forgotten or ended), RESTORE, NOOP (mentioned
-	// again), BOOST (used), EXPIRE, PROMOTE (kept, or of a higher tier), KEEP (a review), DEMOTE, VERIFY, MARK or
-	// STAGE_CHANGE.
+	// again), BOOST (used), EXPIRE, PROMOTE (kept, or of a higher tier), KEEP (a review), DEMOTE, VERIFY, MARK,
+	// UNMERGE (current again) or STAGE_CHANGE.
 	Event    string     `json:"event"`
 	MemoryID uuid.UUID  `json:"memory_id"`
 	Type     MemoryType `json:"memory_type"`

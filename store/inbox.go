@@ -37,6 +37,19 @@ func ReflectionTriggers(ctx context.Context, db DB, userIDs []string, now time.T
 		 where d.trigger_type is not null order by u.user_id`, userIDs, now)
 }
 
+// NewToMerge returns the memories in the users' inboxes that it did not return before and that may be merged with
+// others. The caller's transaction enqueues merge jobs for them.
+func NewToMerge(ctx context.Context, tx DB, userIDs []string) ([]UserMemories, error) {
+	return list[UserMemories](ctx, tx, "look for new memories to merge",
+		`select user_id, ids from oxbow.new_to_merge($1)`, userIDs)
+}
+
+// UserMemories are memories of a user.
+type UserMemories struct {
+	UserID string
+	IDs    []uuid.UUID
+}
+
 // UserTrigger is a user with a nonempty inbox and the trigger, if any.
 type UserTrigger struct {
 	UserID string
@@ -51,8 +64,11 @@ func InboxTriggers(ctx context.Context, db DB, after string, limit int, now time
 		  from oxbow.inbox_users($1, $2) as u(user_id), oxbow.reflection_due(u.user_id, $3) as d`, after, limit, now)
 }
 
-// RemoveFromInbox deletes a batch from the inbox and returns the number of rows that still existed.
-func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []traits.Unreflected) (removed int64, err error) {
+// RemoveFromInbox deletes a batch from the inbox. It returns the number of rows that still existed, and those of the
+// memories that NewToMerge did not return.
+func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []traits.Unreflected) (
+	removed int64, fresh []uuid.UUID, err error,
+) {
 	byType := map[MemoryType][]uuid.UUID{}
 	for _, m := range batch {
 		byType[MemoryType(m.Type)] = append(byType[MemoryType(m.Type)], m.ID)
@@ -62,16 +78,25 @@ func RemoveFromInbox(ctx context.Context, db DB, userID string, batch []traits.U
 		if len(ids) == 0 {
 			continue
 		}
-		n, err := run(ctx, db, "remove memories from the inbox", `
-			delete from oxbow.reflection_inbox
-			 where user_id = $1::text and memory_type = $2::text and memory_id = any($3::uuid[])`,
-			userID, memoryType, ids)
-		if err != nil {
-			return 0, err
+		type row struct {
+			MemoryID  uuid.UUID
+			Nominated bool
 		}
-		removed += n
+		rows, err := list[row](ctx, db, "remove memories from the inbox", `
+			delete from oxbow.reflection_inbox
+			 where user_id = $1::text and memory_type = $2::text and memory_id = any($3::uuid[])
+			returning memory_id, nominated`, userID, memoryType, ids)
+		if err != nil {
+			return 0, nil, err
+		}
+		removed += int64(len(rows))
+		for _, r := range rows {
+			if !r.Nominated {
+				fresh = append(fresh, r.MemoryID)
+			}
+		}
 	}
-	return removed, nil
+	return removed, fresh, nil
 }
 
 // EmptyInbox deletes everything in a user's inbox.

@@ -45,7 +45,7 @@ func Weights(ctx context.Context, db DB, userID string, id uuid.UUID, moments []
 // WeightChange is a row of the log of weights.
 type WeightChange struct {
 	At     time.Time `json:"at"`
-	Cause  string    `json:"cause"`  // mentioned, used, negated, classified, restored
+	Cause  string    `json:"cause"`  // mentioned, used, negated, classified, restored, merged, unmerged
 	Before float64   `json:"before"` // unclamped, at that moment
 	After  float64   `json:"after"`
 	Times  int       `json:"times"` // how many mentions or uses it adds up

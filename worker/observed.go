@@ -149,3 +149,14 @@ func (s observedSummarizer) Summarize(ctx context.Context, told reasoner.Told) (
 	return askedModel(ctx, s.observed, call{"summarizer", s.Name(), "summarize"}, len(told.Messages),
 		func(ctx context.Context) (string, error) { return s.Summarizer.Summarize(ctx, told) })
 }
+
+// observedMerger is a merger that counts its calls.
+type observedMerger struct {
+	reasoner.Merger
+	*observed
+}
+
+func (m observedMerger) Merge(ctx context.Context, groups [][]reasoner.Held) ([]reasoner.Same, error) {
+	return askedModel(ctx, m.observed, call{"merger", m.Name(), "merge"}, len(groups),
+		func(ctx context.Context) ([]reasoner.Same, error) { return m.Merger.Merge(ctx, groups) })
+}

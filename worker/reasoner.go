@@ -17,12 +17,13 @@ func (c Config) byRules() bool {
 	return c.Reasoner.Client == nil && (c.Reasoner.Provider == "" || c.Reasoner.Provider == ReasonerRules)
 }
 
-// reasoners are the reasoner, the extractor, the summarizer and the reviewer of a worker.
+// reasoners are the reasoner, the extractor, the summarizer, the reviewer and the merger of a worker.
 type reasoners struct {
 	reasoner   reasoner.Reasoner
 	extractor  reasoner.Extractor
 	summarizer reasoner.Summarizer
 	reviewer   reasoner.Reviewer
+	merger     reasoner.Merger
 }
 
 func (c Config) openReasoner() (reasoners, error) {
@@ -32,13 +33,13 @@ func (c Config) openReasoner() (reasoners, error) {
 		if summarizer == nil {
 			summarizer = local
 		}
-		return reasoners{c.testReasoner, c.testExtractor, summarizer, local}, nil
+		return reasoners{c.testReasoner, c.testExtractor, summarizer, local, local}, nil
 	}
 	if c.byRules() {
-		return reasoners{rules.New(), local, local, local}, nil
+		return reasoners{rules.New(), local, local, local, local}, nil
 	}
 	model, err := llm.Open(llm.Config(c.Reasoner))
-	return reasoners{model, model, model, model}, err
+	return reasoners{model, model, model, model, model}, err
 }
 
 // reasonerCallTime limits one call of the reasoner, which may send two requests to a model.

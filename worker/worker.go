@@ -216,7 +216,7 @@ func (w *Worker) jobs() jobs.Config {
 		DB: w.pool, Embedder: observedEmbedder{embedder{w.embedder}, o}, Provider: w.provider,
 		CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
 		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o},
-		Facts: extract.New(), Summarizer: observedSummarizer{w.summarizer, o},
+		Facts: extract.New(), Summarizer: observedSummarizer{w.summarizer, o}, Merger: observedMerger{w.merger, o},
 		Reviewer: observedReviewer{w.reviewer, o}, Offline: w.cfg.byRules(),
 		ReasonerProvider: w.reasonerState, ReasonerCallTime: w.cfg.reasonerCallTime(),
 		ReflectBatch: w.cfg.reflectBatch(),

@@ -172,6 +172,7 @@ func eventName(event string) string {
 	names := map[string]string{"ADD": "stored", "UPDATE": "changed to", "SUPERSEDE": "changed to", "DELETE": "forgotten",
 		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used",
 		"EXPIRE":  "expired",
-		"PROMOTE": "promoted", "DEMOTE": "demoted", "VERIFY": "verified", "KEEP": "kept", "MARK": "marked"}
+		"PROMOTE": "promoted", "DEMOTE": "demoted", "VERIFY": "verified", "KEEP": "kept", "MARK": "marked",
+		"UNMERGE": "unmerged"}
 	return cmp.Or(names[event], event)
 }

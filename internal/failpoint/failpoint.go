@@ -20,6 +20,9 @@ const (
 	ReconcileDecided     = "reconcile.decided" // the reasoner has answered
 	ReconcileWritten     = "reconcile.written" // nothing is committed
 	ReconcileCommitted   = "reconcile.committed"
+	MergeDecided         = "merge.decided"
+	MergeWritten         = "merge.written" // nothing is committed
+	MergeCommitted       = "merge.committed"
 	SummaryMade          = "summarize.made"
 	SummaryWritten       = "summarize.written"
 	SummaryCommitted     = "summarize.committed"
@@ -46,7 +49,8 @@ const (
 // Worker returns the points that a worker reaches.
 func Worker() []string {
 	return []string{EmbedComputed, EmbedSaved, EmbedWritten, EmbedCommitted, ExtractDecided, ExtractWritten,
-		ExtractDone, ExtractCommitted, ReconcileDecided, ReconcileWritten, ReconcileCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
+		ExtractDone, ExtractCommitted, ReconcileDecided, ReconcileWritten, ReconcileCommitted,
+		MergeDecided, MergeWritten, MergeCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
 		ReflectWritten, ReflectCommitted, ContradictionWritten, ReviewDecided, ReviewWritten,
 		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, SweepStep, TriggerAsked}
 }

@@ -26,6 +26,7 @@ var (
 	_ reasoner.Reasoner   = (*Reasoner)(nil)
 	_ reasoner.Extractor  = (*Reasoner)(nil)
 	_ reasoner.Summarizer = (*Reasoner)(nil)
+	_ reasoner.Merger     = (*Reasoner)(nil)
 )
 
 // Open returns the reasoner that cfg describes. It does not contact the provider. An error names

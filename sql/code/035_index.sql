@@ -4,7 +4,7 @@
 -- (facts that an application stored, images and so on), and which are not text. It writes the terms, adds them to the
 -- users' statistics, puts facts and episodes into the inbox, folds facts that repeat a current one, notes the
 -- entities in the metadata, and relates the memories that share them. The inbox receives nothing of users who opted
--- out, and no summaries, because the memories that they summarize already count.
+-- out, and no summaries and merged memories, because the memories that they stand for already count.
 --
 -- Each memory is looked up separately (lateral, or a scalar subquery). A join would be planned by the
 -- statistics of the tables; new tables have none, and every job would read all of its user's memories. The
@@ -95,7 +95,8 @@ begin
     insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
     select m.user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
       from memory m join fresh f on f.user_id = m.user_id and f.memory_type = m.memory_type and f.memory_id = m.id
-     where m.memory_type in ('fact', 'episodic') and m.source is distinct from 'summary' and not m.opted_out
+     where m.memory_type in ('fact', 'episodic') and coalesce(m.source, '') not in ('summary', 'merge')
+       and not m.opted_out
        and m.id <> all(_seen) -- it was, before less of it was kept
     on conflict do nothing
   )

@@ -123,13 +123,24 @@ begin
 end $$;
 call oxbow.grant_app('supersede');
 
--- repeats_of returns a memory with what was folded into it: facts of equal oxbow.content_hash, images, recordings and
--- files. For a forgotten memory it leaves out those that were restored separately.
+-- repeats_of returns a memory with the originals that were merged into it, and what was folded into these: facts of equal
+-- oxbow.content_hash, images, recordings and files. Of a forgotten memory it leaves out those that were restored
+-- separately.
 create or replace function oxbow.repeats_of(_user_id text, _id uuid) returns uuid[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  with recursive repeated as (
-    select m.id, m.content_hash, m.forgotten_at is not null as forgotten from oxbow.memories m
+  with recursive itself as (
+    select m.memory_type, m.id, m.content_hash, m.forgotten_at is not null as forgotten from oxbow.memories m
      where m.user_id = _user_id and m.id = _id
+  ), repeated as (
+    select i.id, i.content_hash, i.forgotten from itself i
+    union
+    select o.id, o.content_hash, o.forgotten_at is not null
+      from itself i
+      join oxbow.memory_links l on l.user_id = _user_id and l.from_type = i.memory_type and l.from_id = i.id
+       and l.relation = 'merged_from'
+     cross join lateral (select o.* from oxbow.memories o
+                          where o.user_id = _user_id and o.memory_type = l.to_type and o.id = l.to_id offset 0) o
+     where o.superseded_by = i.id and (o.forgotten_at is not null or not i.forgotten)
     union
     select d.id, d.content_hash, d.forgotten_at is not null
       from repeated r
@@ -165,7 +176,8 @@ end $$;
 --   user   a person or an application, by oxbow.forget
 --   auto   Oxbow, such as the reviewer, and a summary because of what it covers
 --   merge  merging
--- It can be restored for 30 days, after which sweep erases it. It returns whether it was not forgotten already.
+-- It can be restored for 30 days, after which sweep erases it. A merged memory is forgotten with its originals; to forget
+-- one of these unmerges it. The result is whether it was not forgotten already.
 create or replace function oxbow.forget_memory(_user_id text, _id uuid, _by text, _actor text, _reason text)
 returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -175,6 +187,7 @@ declare
   _sessions text[];
   _summaries uuid[];
 begin
+  perform oxbow.leave_merge(_user_id, _id);
   _ids := oxbow.lock_repeats(_user_id, _id);
   old := oxbow.lock_memory(_user_id, _id);
   if old.forgotten_at is not null then
@@ -215,7 +228,7 @@ call oxbow.grant_app('forget');
 
 -- restore reverts a forget, or makes a fact current again that another replaced; the other stays. It brings a memory of
 -- which less was kept back to full. A memory that time would soon compress again is active again. One that was forgotten
--- before it was embedded is embedded now.
+-- before it was embedded is embedded now. An original of a merged memory is restored by unmerging that.
 create or replace function oxbow.restore(user_id text, id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -226,6 +239,9 @@ declare
   _kept constant text := (select m.level from oxbow.memories m where m.user_id = restore.user_id and m.id = restore.id);
 begin
   perform oxbow.check_access(restore.user_id);
+  if oxbow.leave_merge(restore.user_id, restore.id) then
+    return;
+  end if;
   _ids := oxbow.lock_repeats(restore.user_id, restore.id);
   old := oxbow.lock_memory(restore.user_id, restore.id);
   if old.memory_type <> 'trait' and (_kept <> 'full' or oxbow.policy('level_summary_days')
@@ -264,7 +280,14 @@ begin
       message = format('memory %s of user %L is not forgotten', old.id, old.user_id);
   end if;
   update oxbow.memories m set forgotten_at = null, forgotten_by = null, updated_at = now()
-   where m.user_id = old.user_id and m.id = any(_ids) and m.forgotten_at = old.forgotten_at;
+   where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids)
+     and m.forgotten_at = old.forgotten_at;
+  update oxbow.memories o -- a merged memory stands for its originals again
+     set expired_at = now(), invalid_at = coalesce(o.valid_at, o.created_at), superseded_by = old.id, updated_at = now()
+    from oxbow.memory_links l
+   where l.user_id = old.user_id and l.from_type = old.memory_type and l.from_id = old.id and l.relation = 'merged_from'
+     and o.user_id = old.user_id and o.memory_type = l.to_type and o.id = l.to_id and o.expired_at is null
+     and o.forgotten_at is null;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
   values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
   if old.sensitivity < 2 and not exists (select from oxbow.memory_vectors v

@@ -34,12 +34,17 @@ declare
   _summaries uuid[] := '{}';
   _rows jsonb := '{}';
   _each uuid;
+  _merges uuid[];
 begin
   perform oxbow.lock_traits(_user_id, _seen); -- those among them, and those that depend on them
   _ids := oxbow.lock_repeats(_user_id, _id);
   if _ids is distinct from _seen then -- a fact was folded in the meantime
     perform oxbow.lock_traits(_user_id, _ids);
   end if;
+  -- what was merged of it quotes it, and is erased; the other originals come back
+  _merges := oxbow.merged_into(_user_id, _ids);
+  perform oxbow.split_merge(_user_id, i.id, 'system', false) from unnest(_merges) i(id);
+  _ids := _ids || _merges;
   select coalesce(array_agg(distinct s), '{}') into _sessions
     from unnest(_ids) i(id), unnest(oxbow.sessions_of(_user_id, i.id)) s;
   if _sessions <> '{}' then
@@ -162,6 +167,10 @@ begin
      where m.user_id = _user_id and m.memory_type = _type and m.id = _id
        and h.user_id = l.user_id and h.memory_type = l.to_type and h.memory_id = l.to_id and h.event = 'UPDATE'
        and h.new_content = m.content;
+    update oxbow.memory_history h set new_content = null, reason = null
+      from oxbow.memory_links l
+     where l.user_id = _user_id and l.from_type = _type and l.from_id = _id and l.relation = 'merged_from'
+       and h.user_id = _user_id and h.memory_type = l.to_type and h.memory_id = l.to_id and h.event = 'SUPERSEDE';
     -- The foreign keys would delete these rows, but would not count them.
     for _child in
       select c.conrelid::regclass as name,

@@ -136,6 +136,17 @@ type Judgement struct {
 	Reason  string `json:"reason" about:"why, in a few words"`
 }
 
+// Merges is an answer to groups of similar memories.
+type Merges struct {
+	Merges []Merge `json:"merges" none:"an empty list if no memories belong together"`
+}
+
+// Merge is a set of memories that belong together.
+type Merge struct {
+	Memories []string `json:"memories" about:"references of at least two memories of one group, such as m1"`
+	Content  string   `json:"content" about:"what they say, in one line, in their language; no dates"`
+}
+
 // Summary is a summary of a conversation.
 type Summary struct {
 	Summary *string `json:"summary" about:"one line, in its language" none:"an empty text if there is nothing to tell"`

@@ -16,6 +16,9 @@ type Verdict answer.Verdict
 // Extraction is an answer to an extraction.
 type Extraction answer.Extraction
 
+// Merges are an answer to groups of similar memories.
+type Merges []Merge
+
 // Resolutions are an answer to conflicts.
 type Resolutions []Resolution
 
@@ -45,6 +48,8 @@ type (
 	Relation = answer.Relation
 	// Used is a recalled memory that a reply uses.
 	Used = answer.Used
+	// Merge is a set of memories that belong together.
+	Merge = answer.Merge
 	// Resolution is a decision on a conflict's candidate.
 	Resolution = answer.Resolution
 	// Judgement is a decision about a fact.
@@ -75,6 +80,9 @@ func (a Resolutions) JSON() string { return written(answer.Resolutions{Resolutio
 // JSON returns the answer as a model would write it.
 func (a Judgements) JSON() string { return written(answer.Judgements{Judgements: a}) }
 
+// JSON returns the answer as a model would write it.
+func (a Merges) JSON() string { return written(answer.Merges{Merges: a}) }
+
 // Summary returns a summary as a model would write it.
 func Summary(text string) string { return written(map[string]string{"summary": text}) }
 
@@ -103,7 +111,7 @@ func fillLists(v reflect.Value) {
 }
 
 // Nothing answers that nothing follows: it keeps every trait, proposes no memory, adds every
-// candidate, and summarizes nothing.
+// candidate, merges nothing, and summarizes nothing.
 func Nothing(r Request) Reply {
 	switch r.Purpose {
 	case "review":
@@ -112,6 +120,8 @@ func Nothing(r Request) Reply {
 		return Say(Extraction{}.JSON())
 	case "summarize":
 		return Say(Summary(""))
+	case "merge":
+		return Say(Merges{}.JSON())
 	case "resolve":
 		var all Resolutions
 		for _, c := range r.Data("conflicts") {

@@ -35,6 +35,7 @@ type Item struct {
 	MaySearch bool   `json:"may_search"`
 	Related   []Item `json:"related"`
 	Text      string `json:"text"`
+	Memories  []Item `json:"memories"` // of a group
 }
 
 // Data returns the items that the prompt shows under a name: memories, traits or clues; in a review
