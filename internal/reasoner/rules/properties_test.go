@@ -152,6 +152,7 @@ func FuzzReflect(f *testing.F) {
 	}
 	f.Add("", "")
 	f.Add("我不再"+strings.Repeat("红烧", 50), "我")
+	f.Add("\xe1\xb8"+strings.Repeat("!", 4056)+"\x80", "0")
 	f.Add("\xff\xfe 通话 【：】 接收 发送", "\x00")
 	f.Add("I'm not no longer never a an very", "Ann")
 	f.Add("[image", "system")

@@ -287,9 +287,7 @@ var captions = regexp.MustCompile(`\[image[^\]]*\]?`)
 
 // sentences splits a text.
 func sentences(text string) (all []*pattern.Text) {
-	if len(text) > maxRead {
-		text = strings.ToValidUTF8(text[:maxRead], "")
-	}
+	text = strings.ToValidUTF8(text[:min(len(text), maxRead)], "")
 	text = captions.ReplaceAllString(text, "")
 	from := 0
 	for i, r := range text {
