@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -54,36 +55,36 @@ func withKeys(ctx context.Context) (oxbow.Option, error) {
 	return oxbow.WithSealer(k), nil
 }
 
-// lazyKeys are the keys in the environment, which are read when a text is sealed: most texts contain no secret, and
-// reading the keys may need a key management service.
-type lazyKeys struct {
-	ctx  context.Context //nolint:containedctx // of the command
-	keys *sealed.Keys
-}
+// lazyKeys reads the keys in the environment once, when a text is sealed: most texts contain no secret, and reading the
+// keys may need a key management service.
+type lazyKeys func() (*sealed.Keys, error)
 
 // withLazyKeys makes a client seal texts that contain a secret, if there are keys in the environment.
 func withLazyKeys(ctx context.Context) (oxbow.Option, error) {
 	if os.Getenv(keysetVariable) == "" {
 		return nil, nil
 	}
-	return oxbow.WithSealer(&lazyKeys{ctx: ctx}), nil
+	read := sync.OnceValues(func() (*sealed.Keys, error) { return keys(ctx) })
+	return oxbow.WithSealer(lazyKeys(read)), nil
 }
 
 // ID returns the id of the key of an earlier call of Seal.
-func (k *lazyKeys) ID() string { return k.keys.ID() }
+func (read lazyKeys) ID() string {
+	k, _ := read() // Seal has returned the error
+	return k.ID()
+}
 
 // Seal reads the keys and seals a text.
-func (k *lazyKeys) Seal(text, place string) (sealed []byte, err error) {
-	if k.keys == nil {
-		if k.keys, err = keys(k.ctx); err != nil {
-			return nil, err
-		}
+func (read lazyKeys) Seal(text, place string) ([]byte, error) {
+	k, err := read()
+	if err != nil {
+		return nil, err
 	}
-	return k.keys.Seal(text, place)
+	return k.Seal(text, place)
 }
 
 // Open is not used: these keys are for clients that only store.
-func (k *lazyKeys) Open([]byte, string) (string, error) { return "", oxbow.ErrSealed }
+func (lazyKeys) Open([]byte, string) (string, error) { return "", oxbow.ErrSealed }
 
 // unseal decrypts a secret memory with the keys in the environment.
 func unseal(ctx context.Context, m *oxbow.Memory) error {
