@@ -24,7 +24,7 @@ import (
 type EmbedArgs struct {
 	UserID string `json:"user_id"`
 	IDs    string `json:"ids"` // at most 128, comma-separated
-	// Imported facts are not reconciled: what they replace is imported too.
+	// Imported memories are neither reconciled nor merged: what they replace or repeat is imported too.
 	Imported bool `json:"imported,omitempty"`
 	// Uploads reports whether a memory to reconcile is not text.
 	Uploads bool `json:"uploads,omitempty"`
@@ -464,7 +464,14 @@ func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs],
 	if len(refs) == 0 {
 		return nil
 	}
-	fresh, err := store.IndexMemories(ctx, tx, refs)
+	_, jobs := memoriesOf(b)
+	var imported []uuid.UUID
+	for _, m := range refs {
+		if jobs[m].args.Imported {
+			imported = append(imported, m.ID)
+		}
+	}
+	fresh, err := store.IndexMemories(ctx, tx, refs, imported...)
 	if err != nil || len(fresh) == 0 {
 		return err
 	}
@@ -472,7 +479,6 @@ func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs],
 	for _, m := range fresh {
 		isFresh[m.ID] = true
 	}
-	_, jobs := memoriesOf(b)
 	causes := map[string]*member[EmbedArgs]{} // by user
 	for _, m := range refs {
 		if isFresh[m.ID] && causes[m.UserID] == nil {

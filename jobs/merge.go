@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -49,8 +50,12 @@ func merges(fresh []store.UserMemories) (all []MergeArgs) {
 // mergeWorker compares new memories with those most like them. Similarity nominates, the merger decides.
 type mergeWorker struct{ Config }
 
-// Work merges the memories of a job that are still current.
+// Work merges the memories of a job that are still current. It gives way to embedding and extraction, as reflection
+// does.
 func (w *mergeWorker) Work(ctx context.Context, job *river.Job[MergeArgs]) error {
+	if busy, err := givesWay(ctx, w.DB, job.JobRow); err != nil || busy {
+		return cmp.Or(err, river.JobSnooze(busyPause))
+	}
 	ids, err := EmbedArgs(job.Args).memories()
 	if err != nil {
 		return river.JobCancel(err)

@@ -112,10 +112,11 @@ func halfVector(v []float32) *pgvector.HalfVector {
 	return new(pgvector.NewHalfVector(v))
 }
 
-func halfVectors(vectors [][]float32) []*pgvector.HalfVector {
-	halves := make([]*pgvector.HalfVector, len(vectors))
+// halfVectors converts vectors for PostgreSQL. None may be nil: pgx takes much longer to encode a slice of pointers.
+func halfVectors(vectors [][]float32) []pgvector.HalfVector {
+	halves := make([]pgvector.HalfVector, len(vectors))
 	for i, v := range vectors {
-		halves[i] = halfVector(v)
+		halves[i] = pgvector.NewHalfVector(v)
 	}
 	return halves
 }
@@ -148,11 +149,11 @@ func RefuseVector(ctx context.Context, db DB, model string, m MemoryRef, reason 
 }
 
 // IndexMemories makes new memories searchable by their words and puts them into the reflection
-// inbox. It returns the ids of the memories that were new.
-func IndexMemories(ctx context.Context, db DB, memories []MemoryRef) ([]Indexed, error) {
+// inbox, where merge passes over those that were imported. It returns the ids of the memories that were new.
+func IndexMemories(ctx context.Context, db DB, memories []MemoryRef, imported ...uuid.UUID) ([]Indexed, error) {
 	users, ids := columns(memories)
 	return list[Indexed](ctx, db, "index memories",
-		`select id, stored, upload from oxbow.index_memories($1, $2)`, users, ids)
+		`select id, stored, upload from oxbow.index_memories($1, $2, $3)`, users, ids, append([]uuid.UUID{}, imported...))
 }
 
 // Indexed is a memory that was indexed just now.

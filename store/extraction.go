@@ -38,7 +38,14 @@ func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32
 	[][]reasoner.Held, error,
 ) {
 	all := make([][]reasoner.Held, len(vectors))
-	if len(vectors) == 0 {
+	var given [][]float32
+	var of []int
+	for i, v := range vectors {
+		if v != nil {
+			given, of = append(given, v), append(of, i)
+		}
+	}
+	if len(given) == 0 {
 		return all, nil
 	}
 	found, err := list[struct {
@@ -46,9 +53,9 @@ func SimilarFacts(ctx context.Context, db DB, userID string, vectors [][]float32
 		reasoner.Held
 	}](ctx, db, "look for similar facts", `
 		select nth, id, 'fact' as type, left(content, 6000) as content, speaker, category, at as time, similarity
-		  from oxbow.similar_facts($1, $2, $3, $4)`, userID, halfVectors(vectors), limit, least)
+		  from oxbow.similar_facts($1, $2, $3, $4)`, userID, halfVectors(given), limit, least)
 	for _, f := range found {
-		all[f.Nth-1] = append(all[f.Nth-1], f.Held)
+		all[of[f.Nth-1]] = append(all[of[f.Nth-1]], f.Held)
 	}
 	return all, err
 }

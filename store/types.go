@@ -32,7 +32,7 @@ func RegisterTypes(ctx context.Context, conn *pgx.Conn) error {
 	types.RegisterType(&pgtype.Type{Name: "_halfvec", OID: array, Codec: &pgtype.ArrayCodec{ElementType: element}})
 	// For the query modes of pgx that do not ask the server for parameter types.
 	types.RegisterDefaultPgType(pgvector.HalfVector{}, "halfvec")
-	types.RegisterDefaultPgType([]*pgvector.HalfVector{}, "_halfvec")
+	types.RegisterDefaultPgType([]pgvector.HalfVector{}, "_halfvec")
 	pgxuuid.Register(types) // binary, where pgx would send and scan text
 	types.RegisterDefaultPgType([]uuid.UUID{}, "_uuid")
 	return nil

@@ -53,3 +53,16 @@ func TestMerge(t *testing.T) {
 		})
 	}
 }
+
+// Imported memories are not merged: what they repeat is imported too.
+func TestImportedMemoriesAreNotMerged(t *testing.T) {
+	b := setup(t)
+	b.exec(`select set_config('oxbow.origin', 'import', false)`)
+	for i, note := range lunches {
+		b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at)
+			values ('ann', 'episodic', $1, '2026-11-01 12:30Z'::timestamptz + $2 * interval '1 day')`, note, i)
+	}
+	b.work()
+	require.Equal(t, len(lunches), b.count(`oxbow.memories where expired_at is null and memory_type = 'episodic'`))
+	require.Zero(t, b.count(`oxbow.river_job where kind = 'merge'`))
+}

@@ -11,7 +11,7 @@
 -- plan is kept, as are those of the foreign keys and of terms, because planning takes longer than
 -- execution. Locks of one kind are taken in the order of users, so that two batches of the same users
 -- cannot deadlock.
-create or replace function oxbow.index_memories(_user_ids text[], _ids uuid[])
+create or replace function oxbow.index_memories(_user_ids text[], _ids uuid[], _imported uuid[] default '{}')
 returns table (id uuid, stored boolean, upload boolean)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
@@ -92,8 +92,9 @@ begin
     on conflict (user_id, memory_type) do update
       set documents = s.documents + excluded.documents, terms = s.terms + excluded.terms
   ), noticed as (
-    insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id)
-    select m.user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id
+    insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at, session_id, nominated)
+    select m.user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id,
+           m.id = any(_imported)
       from memory m join fresh f on f.user_id = m.user_id and f.memory_type = m.memory_type and f.memory_id = m.id
      where m.memory_type in ('fact', 'episodic') and coalesce(m.source, '') not in ('summary', 'merge')
        and not m.opted_out
