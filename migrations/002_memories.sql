@@ -163,7 +163,7 @@ create index memories_trait_parent_idx on oxbow.memories_trait (user_id, trait_p
 create index memories_trait_review_idx on oxbow.memories_trait (user_id) where trait_review_due_at is not null;
 
 -- facts to review, of all users and of one
-create index memories_review_idx       on oxbow.memories_fact (review_at)
+create index memories_review_idx       on oxbow.memories_fact (review_at, user_id)
   where review_at is not null and expired_at is null and forgotten_at is null;
 create index memories_review_user_idx  on oxbow.memories_fact (user_id, review_at)
   where review_at is not null and expired_at is null and forgotten_at is null;

@@ -729,7 +729,7 @@ CREATE INDEX memories_fact_user_id_superseded_by_idx ON oxbow.memories_fact USIN
 
 CREATE INDEX memories_fact_weight_next_at_idx ON oxbow.memories_fact USING btree (weight_next_at) WHERE (weight_next_at IS NOT NULL);
 
-CREATE INDEX memories_review_idx ON oxbow.memories_fact USING btree (review_at) WHERE ((review_at IS NOT NULL) AND (expired_at IS NULL) AND (forgotten_at IS NULL));
+CREATE INDEX memories_review_idx ON oxbow.memories_fact USING btree (review_at, user_id) WHERE ((review_at IS NOT NULL) AND (expired_at IS NULL) AND (forgotten_at IS NULL));
 
 CREATE INDEX memories_review_user_idx ON oxbow.memories_fact USING btree (user_id, review_at) WHERE ((review_at IS NOT NULL) AND (expired_at IS NULL) AND (forgotten_at IS NULL));
 

@@ -19,8 +19,8 @@ type factKey struct {
 	ID     uuid.UUID `json:"id"`
 }
 
-// WalkReviews looks at the next facts, at most limit, and notes when those that were never reviewed are due. It returns
-// how many it looked at. The next call continues there, and starts over at the end.
+// WalkReviews looks at the next facts, at most limit, and notes when those that have no review are due. It returns how
+// many it looked at. The next call continues there, and starts over at the end.
 func WalkReviews(ctx context.Context, tx DB, now time.Time, limit int) (looked int, err error) {
 	var after, next factKey
 	if err := ReadSetting(ctx, tx, sweepFactsKey, &after); err != nil {
@@ -42,7 +42,7 @@ func WalkReviews(ctx context.Context, tx DB, now time.Time, limit int) (looked i
 }
 
 // UsersToReview returns the users of the facts that have been due for review for longest. It looks at as many facts as
-// the policy reviews_per_run says.
+// the policy reviews_per_run says. The facts of users who opted out are due no longer.
 func UsersToReview(ctx context.Context, db DB, now time.Time) ([]string, error) {
 	return list[string](ctx, db, "look for users with facts to review",
 		`select oxbow.users_to_review($1, oxbow.policy('reviews_per_run')::integer)`, now)

@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // review notes which facts are due, and reviews them.
@@ -20,11 +22,12 @@ func (b *bundle) review() {
 	require.Zero(b, b.count(`oxbow.river_job where state not in ('completed')`))
 }
 
-// fact stores a fact of ann's that is days old, with a strength.
+// fact stores a fact of ann's that is days old, with a strength. Its review is due if it was stored then.
 func (b *bundle) fact(content string, days int, strength float64) string {
 	b.Helper()
-	return get[string](b, `insert into oxbow.memories (user_id, content, created_at, strength)
-		values ('ann', $1, now() - $2 * interval '1 day', $3) returning id::text`, content, days, strength)
+	return get[string](b, `insert into oxbow.memories (user_id, content, created_at, strength, review_at)
+		values ('ann', $1, now() - $2 * interval '1 day', $3, case when $2 >= 98 then now() end)
+		returning id::text`, content, days, strength)
 }
 
 // reviewed returns the reviews of a memory.
@@ -90,12 +93,60 @@ func TestReviewOptedOut(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.users (user_id, opted_out) values ('ann', true)`)
 	cats := b.fact("I have two cats", 100, 1)
-	b.work()
-	b.review()
+	strong := b.fact("I like ramen", 1, 2.9)
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
 		values ('review', 'reflect', 1, '{"user_id": "ann"}')`)
 	b.work()
-	require.Empty(t, b.reviewed(cats))
+	b.review()
+	require.Empty(t, b.reviewed(cats)+b.reviewed(strong))
+	require.Zero(t, b.count(`oxbow.memories where review_at is not null`), "sweep does not read them again")
+
+	b.exec(`update oxbow.users set opted_out = false`)
+	b.review()
+	require.Equal(t, "PROMOTE review rules-v1 it is lasting", b.reviewed(strong))
+	require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and review_at > now() + interval '89 days'`, cats))
+}
+
+// Facts that an application stores with old times are not reviewed at once, but as if they were stored when they were.
+func TestReviewBackfill(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.memories (user_id, content, external_id, category, created_at)
+		select 'ann', f.text, f.text, c.category, now() - interval '1 year'
+		  from (values
+		    ('identity', array['Ann keeps the key of the %s', '安保管着%s的钥匙']),
+		    ('stable_preference', array['Ann admires the %s', '安欣赏那个%s']),
+		    ('short_preference', array['Ann is curious about the %s', '安最近对%s好奇']),
+		    ('fact', array['Ann painted the %s', '安画了%s']),
+		    ('skill', array['Ann can repair the %s', '安会修%s']),
+		    ('temporary', array['Ann is waiting for the %s', '安在等%s']),
+		    ('mood', array['Ann is annoyed by the %s', '安对%s很烦']),
+		    ('plan', array['Ann will carry the %s home', '安打算把%s搬回家']),
+		    (null, array['Ann borrowed the %s', '安借了%s']),
+		    ('gossip', array['Ann heard about the %s', '安听说了%s'])) c(category, texts),
+		  (values (array['lamp', '台灯']), (array['piano', '钢琴']), (array['boat', '小船']), (array['mirror', '镜子']),
+		    (array['kettle', '水壶']), (array['carpet', '地毯']), (array['ladder', '梯子']), (array['clock', '时钟']),
+		    (array['bicycle', '自行车']), (array['umbrella', '雨伞'])) t(things),
+		  generate_series(1, 2) l(nth), format(c.texts[l.nth], t.things[l.nth]) f(text)`)
+	strong := b.fact("I like ramen", 1, 2.9)
+	_, err := store.WalkReviews(t.Context(), b.pool, time.Now(), 1000)
+	require.NoError(t, err)
+	require.Zero(t, b.count(`oxbow.memories where review_at is not null`), "nothing is indexed yet")
+
+	b.work()
+	b.review()
+	require.Equal(t, "PROMOTE review rules-v1 it is lasting", b.reviewed(strong))
+	require.Equal(t, 201, b.count(`oxbow.memories where forgotten_at is null and expired_at is null`))
+	require.Equal(t, 200, b.count(`oxbow.memories where reviews = 0
+		and review_at between now() + interval '89 days' and now() + interval '91 days'`))
+	require.Equal(t, 201, b.count(`oxbow.memories m
+		where exists (select from oxbow.recall('ann', coalesce(m.external_id, m.content)) r where r.id = m.id)`))
+
+	b.exec(`update oxbow.memories set review_at = review_at - interval '91 days'`)
+	for range 200 / 20 {
+		b.review()
+	}
+	require.Equal(t, 200, b.count(`oxbow.memories where reviews = 1 and review_at > now() + interval '89 days'`))
+	require.Equal(t, 80, b.count(`oxbow.memories where forgotten_by = 'auto'`), "what has passed")
 }
 
 // A model sees the related facts, may search twice, and sees no secret. What it may not do is refused.
@@ -149,6 +200,27 @@ func TestReviewByModel(t *testing.T) {
 	require.Equal(t, "KEEP"+actor+"it says who somebody is", b.reviewed(name))
 	require.Empty(t, b.reviewed(hidden))
 	require.Equal(t, 3, b.count(`oxbow.llm_calls where purpose = 'judge' and user_id = 'ann'`))
+}
+
+// If a model gives only invalid answers about facts, they are kept.
+func TestNonsenseAboutFacts(t *testing.T) {
+	b := setup(t)
+	cats := b.fact("I have two cats", 100, 1)
+	b.work()
+	server := llmtest.New(t)
+	server.Answer(func(llmtest.Request) llmtest.Reply { return llmtest.Prose() })
+	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "gpt-5-mini", URL: server.URL()}
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+		values ('review', 'reflect', 25, '{"user_id": "ann"}')`)
+	for range maxRounds {
+		if err := b.drain(); err == nil {
+			break
+		}
+		b.hurry()
+	}
+	require.Len(t, server.Requests(), 9*2, "each answer is repaired once")
+	require.Equal(t, "KEEP review openai/gpt-5-mini the reasoner's answer is unusable: the answer is not a JSON object",
+		b.reviewed(cats))
 }
 
 // Extraction sets the topic of what it remembers where that is clear.

@@ -109,14 +109,17 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select make_interval(secs => 86400 * oxbow.policy('review_keep_days') * power(2, least(_reviews, 10)));
 $$;
 
--- walk_reviews looks at the next _limit facts after the given one, of all users, and notes when those that were never
--- reviewed are due, if that is soon. It returns how many it looked at and the last of them.
+-- walk_reviews looks at the next _limit facts after the given one, of all users, and notes when those that have no
+-- review are due, if that is soon. A fact that had already fallen was stored with an old created_at: it waits as long
+-- as one that a review kept. A fact that is not indexed yet, or whose user opted out, is left for a later walk. It
+-- returns how many it looked at and the last of them.
 create or replace function oxbow.walk_reviews(_user_id text, _id uuid, _limit integer, _now timestamptz,
   out looked bigint, out last_user_id text, out last_id uuid)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off set jit = off as $$
 declare
   _rules constant oxbow.recall_rules := oxbow.recall_rules('', 'infinity'); -- no user's: only for strengths
+  _wait constant interval := oxbow.next_review(0);
 begin
   with page as materialized (
     select m.user_id, m.id, m.review_at, m.reviews, m.strength, coalesce(m.used_at, m.created_at) as since, m.tier,
@@ -124,20 +127,26 @@ begin
       from oxbow.memories_fact m
      where (m.user_id, m.id) > (_user_id, _id) order by m.user_id, m.id limit _limit
   ), due as (
-    select p.user_id, p.id,
-           case when p.reviews = 0 and oxbow.strength_now(p.strength, p.since, p.tier, p.source, _now, _rules)
+    select p.user_id, p.id, d.at
+      from page p
+     cross join lateral (
+       select case when p.reviews = 0 and oxbow.strength_now(p.strength, p.since, p.tier, p.source, _now, _rules)
                      >= _rules.review_promote_strength then _now
-                else oxbow.review_falls_at(p.strength, p.since, p.tier, p.source, _rules) end as at
-      from page p where p.kept and p.review_at is null
+                   else oxbow.review_falls_at(p.strength, p.since, p.tier, p.source, _rules) end as at offset 0) d
+     where p.kept and p.review_at is null and d.at <= _now + interval '10 days'
   ), locked as (
-    select m.user_id, m.id, d.at
-      from (select d.* from due d where d.at <= _now + interval '10 days' order by d.user_id, d.id) d
-     cross join lateral (select m.user_id, m.id from oxbow.memories_fact m
-                          where m.user_id = d.user_id and m.id = d.id and m.review_at is null
-                            for no key update skip locked) m
+    select m.user_id, m.id, case when d.at < _now then _now + _wait else d.at end as at
+      from (select d.* from due d order by d.user_id, d.id) d
+     cross join lateral (
+       select m.user_id, m.id from oxbow.memories_fact m
+        where m.user_id = d.user_id and m.id = d.id and m.review_at is null
+          and (m.level = 'archive' -- it was indexed once
+               or (select true from oxbow.memory_terms t
+                    where t.user_id = d.user_id and t.memory_type = 'fact' and t.memory_id = d.id))
+          and (select u.opted_out from oxbow.users u where u.user_id = d.user_id) is not true
+          for no key update skip locked) m
   ), scheduled as (
-    update oxbow.memories_fact m set review_at = greatest(l.at, m.created_at)
-      from locked l where m.user_id = l.user_id and m.id = l.id
+    update oxbow.memories_fact m set review_at = l.at from locked l where m.user_id = l.user_id and m.id = l.id
   )
   select count(*) over (), p.user_id, p.id into looked, last_user_id, last_id
     from page p order by p.user_id desc, p.id desc limit 1;
@@ -145,16 +154,35 @@ begin
 end $$;
 call oxbow.grant_worker('walk_reviews');
 
--- users_to_review returns the users of the _limit facts that have been due for review for longest.
+-- users_to_review returns the users of the _limit facts that have been due for review for longest. Those of users who
+-- opted out are due no longer, so that they are not read again. The index alone answers the first query, even where
+-- nothing is known of the tables.
 create or replace function oxbow.users_to_review(_now timestamptz, _limit integer) returns setof text
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  select distinct d.user_id
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set jit = off as $$
+#variable_conflict error
+declare
+  _users text[];
+  _out text[];
+begin
+  select array_agg(distinct d.user_id) into _users
     from (select m.user_id from oxbow.memories_fact m
            where m.review_at <= _now and m.review_at is not null and m.expired_at is null and m.forgotten_at is null
-             and not exists (select from oxbow.users u where u.user_id = m.user_id and u.opted_out)
-           order by m.review_at limit _limit) d
-   order by 1;
-$$;
+           order by m.review_at limit _limit) d;
+  select array_agg(u.user_id) into _out from oxbow.users u where u.user_id = any(_users) and u.opted_out;
+  update oxbow.memories_fact m set review_at = null
+    from (select d.user_id, d.id
+            from unnest(_out) o(user_id)
+           cross join lateral (
+             select m.user_id, m.id from oxbow.memories_fact m
+              where m.user_id = o.user_id and m.review_at <= _now and m.review_at is not null and m.expired_at is null
+                and m.forgotten_at is null
+              order by m.review_at limit _limit for no key update skip locked) d
+           limit _limit) d
+   where m.user_id = d.user_id and m.id = d.id;
+  return query select u.user_id from unnest(_users) u(user_id) where u.user_id <> all(coalesce(_out, '{}')) order by 1;
+end $$;
 call oxbow.grant_worker('users_to_review');
 
 -- review_of returns which review a fact is due for: promotion, decay, or null if neither any more. What a person
@@ -226,9 +254,7 @@ begin
     continue when old.review_at is null or old.review_at > _now
                or oxbow.review_of(old, _now, _rules) is distinct from r.review;
     if r.review is null then -- the walk finds it again
-      update oxbow.memories m
-         set review_at = case when oxbow.review_falls_at(m.strength, coalesce(m.used_at, m.created_at), m.tier,
-                                     m.source, _rules) <= _now then _now + interval '7 days' end
+      update oxbow.memories m set review_at = null
        where m.user_id = _user_id and m.memory_type = 'fact' and m.id = r.id;
       continue;
     end if;
