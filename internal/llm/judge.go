@@ -125,7 +125,7 @@ func (b *bench) decide(a answer.Judgements, judgements []reasoner.Judgement) (re
 
 func (b *bench) judged(j answer.Judgement, c reasoner.ReviewCase) reasoner.Judgement {
 	verdict := reasoner.ReviewVerdict(strings.ToUpper(strings.TrimSpace(j.Verdict)))
-	words := remark(j.Search)
+	words, reason := remark(j.Search), remark(j.Reason)
 	switch {
 	case !slices.Contains(answer.Verdicts, string(verdict)):
 		return kept("the answer was none of %s", strings.Join(answer.Verdicts, ", "))
@@ -135,6 +135,8 @@ func (b *bench) judged(j answer.Judgement, c reasoner.ReviewCase) reasoner.Judge
 		return kept("the answer was SEARCH without words, or after the last round")
 	case verdict == reasoner.ReviewSearch:
 		return reasoner.Judgement{Verdict: verdict, Search: words}
+	case reason == "":
+		return kept("the answer was %s without a reason", verdict)
 	}
-	return reasoner.Judgement{Verdict: verdict, Reason: remark(j.Reason)}
+	return reasoner.Judgement{Verdict: verdict, Reason: reason}
 }
