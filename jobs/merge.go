@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -73,7 +74,7 @@ func (w *mergeWorker) merge(ctx context.Context, job *river.Job[MergeArgs], ids 
 	if err != nil {
 		return err
 	}
-	near, err := store.NearMemories(ctx, w.DB, userID, ids, nearMemories, person.Zone)
+	near, err := w.near(ctx, userID, ids, person.Zone)
 	if err != nil {
 		return err
 	}
@@ -123,6 +124,37 @@ func (w *mergeWorker) merge(ctx context.Context, job *river.Job[MergeArgs], ids 
 		w.Observer.Weighed(events)
 	}
 	return err
+}
+
+// near returns the memories that those of a job may be merged with. The rules merge memories of the same gist alone; a
+// model gets all with similar vectors.
+func (w *mergeWorker) near(ctx context.Context, userID string, ids []uuid.UUID,
+	zone *time.Location) ([]store.Near, error) {
+	all, err := store.MemoriesToMerge(ctx, w.DB, userID, ids, zone)
+	if err != nil {
+		return nil, err
+	}
+	ids = nil
+	var noted []uuid.UUID
+	var gists []string
+	for _, m := range all {
+		ids = append(ids, m.ID)
+		if gist := w.Facts.Gist(m.Content, m.Time); gist != "" {
+			noted, gists = append(noted, m.ID), append(gists, gist)
+		}
+	}
+	if len(noted) > 0 {
+		if err := store.NoteGists(ctx, w.DB, userID, noted, gists); err != nil {
+			return nil, err
+		}
+	}
+	if w.Offline {
+		ids = noted
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return store.NearMemories(ctx, w.DB, userID, ids, nearMemories, w.Offline, zone)
 }
 
 // nominations groups memories of which each is near another of its kin. It leaves out groups that are too small for a

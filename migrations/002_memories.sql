@@ -168,7 +168,6 @@ create index memories_review_idx       on oxbow.memories_fact (review_at, user_i
 create index memories_review_user_idx  on oxbow.memories_fact (user_id, review_at)
   where review_at is not null and expired_at is null and forgotten_at is null;
 
--- The restrictions on recall (sql/code/100_recall_filter.sql).
 -- What facts are about: attributes with one value at a time, such as a home, or the subject of a taste. A new fact may
 -- replace or repeat those about the same.
 create table oxbow.fact_subjects (
@@ -182,6 +181,20 @@ create table oxbow.fact_subjects (
 );
 create index fact_subjects_memory_idx on oxbow.fact_subjects (user_id, memory_id);
 
+-- What facts and episodes say, as a hash: repetitions say the same (sql/code/089_merge.sql). A merged memory has the
+-- gists of its originals, which have none.
+create table oxbow.memory_gists (
+  user_id     text not null,
+  memory_type oxbow.memory_type not null,
+  gist        uuid not null,
+  memory_id   uuid not null,
+  merged      boolean not null default false,
+  primary key (user_id, memory_type, gist, memory_id),
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
+);
+create index memory_gists_memory_idx on oxbow.memory_gists (user_id, memory_type, memory_id);
+
+-- The restrictions on recall (sql/code/100_recall_filter.sql).
 create type oxbow.recall_filter as (
   agent    text,
   contexts text[],
@@ -201,6 +214,6 @@ create type oxbow.recall_filter as (
 ---- create above / drop below ----
 
 drop type oxbow.recall_filter cascade;
-drop table oxbow.fact_subjects, oxbow.memories cascade;
+drop table oxbow.memory_gists, oxbow.fact_subjects, oxbow.memories cascade;
 drop table oxbow.category_names cascade;
 drop domain oxbow.memory_type;

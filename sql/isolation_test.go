@@ -64,6 +64,8 @@ func populate(t testing.TB, tx db, user string) {
 	exec(t, tx, "insert into oxbow.messages (user_id, session_id, content) values ($1, 's', 'hello')", user)
 	exec(t, tx, "insert into oxbow.extractions (user_id, number) values ($1, 1)", user)
 	exec(t, tx, "insert into oxbow.fact_subjects (user_id, about, memory_id) values ($1, 'home', $2)", user, first)
+	exec(t, tx, `insert into oxbow.memory_gists (user_id, memory_type, gist, memory_id)
+		values ($1, 'fact', gen_random_uuid(), $2)`, user, first)
 	exec(t, tx, "insert into oxbow.activity (user_id, memory_id) values ($1, $2)", user, first)
 	exec(t, tx,
 		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)

@@ -870,6 +870,24 @@ CREATE INDEX memory_archive_tsv_idx ON oxbow.memory_archive USING gin (user_id, 
 ALTER TABLE ONLY oxbow.memory_archive
     ADD CONSTRAINT memory_archive_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
 
+-- memory_gists
+
+CREATE TABLE oxbow.memory_gists (
+    user_id text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    gist uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    merged boolean DEFAULT false NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.memory_gists
+    ADD CONSTRAINT memory_gists_pkey PRIMARY KEY (user_id, memory_type, gist, memory_id);
+
+CREATE INDEX memory_gists_memory_idx ON oxbow.memory_gists USING btree (user_id, memory_type, memory_id);
+
+ALTER TABLE ONLY oxbow.memory_gists
+    ADD CONSTRAINT memory_gists_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
 -- memory_history
 
 CREATE TABLE oxbow.memory_history (

@@ -18,12 +18,38 @@ type Near struct {
 	Needed int    // how many make a merge
 }
 
+// Mergeable is a memory that may be merged with others.
+type Mergeable struct {
+	ID      uuid.UUID
+	Content string
+	Time    time.Time // when it was true or happened
+}
+
+// MemoriesToMerge returns those of the given memories that may be merged, with times in the zone, or none if the user's
+// memories are not merged.
+func MemoriesToMerge(ctx context.Context, db DB, userID string, ids []uuid.UUID,
+	zone *time.Location) ([]Mergeable, error) {
+	all, err := list[Mergeable](ctx, db, "read memories to merge",
+		`select id, content, at as time from oxbow.memories_to_merge($1, $2)`, userID, ids)
+	for i := range all {
+		all[i].Time = all[i].Time.In(zone)
+	}
+	return all, err
+}
+
+// NoteGists notes what memories say, by which NearMemories finds them.
+func NoteGists(ctx context.Context, db DB, userID string, ids []uuid.UUID, gists []string) error {
+	_, err := run(ctx, db, "note what memories say", `select oxbow.note_gists($1, $2, $3)`, userID, ids, gists)
+	return err
+}
+
 // NearMemories returns, for each of the given memories that may be merged, itself and the memories most like it, at most
-// limit. Their times are in the zone. It returns none if the user's memories are not merged.
-func NearMemories(ctx context.Context, db DB, userID string, ids []uuid.UUID, limit int, zone *time.Location) ([]Near, error) {
+// limit; if same is set, only those of the same gist. Their times are in the zone.
+func NearMemories(ctx context.Context, db DB, userID string, ids []uuid.UUID, limit int, same bool,
+	zone *time.Location) ([]Near, error) {
 	near, err := list[Near](ctx, db, "look for similar memories", `
 		select of, id, type, content, speaker, category, at as time, similarity, kin, merged, needed
-		  from oxbow.near_memories($1, $2, $3)`, userID, ids, limit)
+		  from oxbow.near_memories($1, $2, $3, $4)`, userID, ids, limit, same)
 	for i := range near {
 		near[i].Time = near[i].Time.In(zone)
 	}

@@ -18,13 +18,16 @@ type Extractor interface {
 	Resolve(ctx context.Context, now time.Time, conflicts []Conflict) ([]Resolution, error)
 }
 
-// FactReader reads facts that an application stored, so that Resolve can compare them. It is safe for concurrent use.
+// FactReader reads facts that an application stored, so that they can be compared. It is safe for concurrent use.
 type FactReader interface {
 	// Fact returns what a fact is about. It may be in the first person, in the third or without a subject: "Lives in
 	// Porto", "The user works at a bakery", "Ada has two cats". All these are about the user, if speaker is empty or
 	// "Ada". Fact sets Type, Content, Speaker, Category, Negates and About; the keys of another subject than the user
 	// begin with it: "tom:home".
 	Fact(content, speaker string) Candidate
+	// Gist returns what a fact or an episode of that time says: equal for those that the rules merge, and empty for one
+	// that they never merge.
+	Gist(content string, at time.Time) string
 }
 
 // Message is one message of a conversation.

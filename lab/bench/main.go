@@ -37,6 +37,7 @@ var benchmarks = []struct {
 	{"reflect", "memories reflected on a second, and as a history grows", reflection},
 	{"extract", "messages extracted a second", extraction},
 	{"reconcile", "facts of applications compared with the current ones, a second", reconciling},
+	{"merge", "what a new memory may be merged with, as a history grows", merging},
 	{"growth", "pages touched as the database grows to 1,000,000 memories", growth},
 	{"soak", "a mixed load for -size minutes (30), a row of figures every 30 seconds", soaking},
 }

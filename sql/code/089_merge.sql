@@ -19,8 +19,15 @@ return (_memory).memory_type in ('fact', 'episodic') and (_memory).expired_at is
   and (_memory).source is distinct from 'summary' and (_memory).level = 'full';
 call oxbow.grant_worker('mergeable');
 
--- new_to_merge returns the memories in the inboxes of users that were not returned before, for the job merge. It
--- returns none of users with too few memories for a merge.
+-- merge_kin returns the same for memories that may become one: of the same type, speaker, agent and context.
+create or replace function oxbow.merge_kin(_memory oxbow.memories) returns text
+language sql immutable parallel safe
+return jsonb_build_array((_memory).memory_type::text, (_memory).speaker, (_memory).agent_id,
+                         (_memory).metadata ->> 'context')::text;
+call oxbow.grant_worker('merge_kin');
+
+-- new_to_merge returns the memories in the inboxes of users that were not returned before, for the job merge. Those of
+-- users with too few memories of a type for a merge wait until there are more.
 create or replace function oxbow.new_to_merge(_user_ids text[]) returns table (user_id text, ids uuid[])
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
@@ -30,28 +37,65 @@ begin
   with fresh as materialized (
     select i.user_id, i.memory_type, i.memory_id
       from unnest(_user_ids) u(id)
+     cross join lateral (select s.memory_type from oxbow.memory_term_stats s
+                          where s.user_id = u.id and s.memory_type in ('fact', 'episodic')
+                            and s.documents >=
+                                case s.memory_type when 'fact' then 2 else oxbow.policy('merge_repeats') end
+                         offset 0) s
      cross join lateral (select i.* from oxbow.reflection_inbox i
-                          where i.user_id = u.id and not i.nominated
+                          where i.user_id = u.id and i.memory_type = s.memory_type and not i.nominated
                           order by i.memory_type, i.memory_id for no key update skip locked) i
   ), marked as (
     update oxbow.reflection_inbox i set nominated = true from fresh f
      where i.user_id = f.user_id and i.memory_type = f.memory_type and i.memory_id = f.memory_id
     returning i.user_id, i.memory_type, i.memory_id
   )
-  select m.user_id, array_agg(m.memory_id order by m.memory_id)
-    from marked m
-   where exists (select from oxbow.memory_term_stats s
-                  where s.user_id = m.user_id and s.memory_type = m.memory_type
-                    and s.documents >= case m.memory_type when 'fact' then 2 else oxbow.policy('merge_repeats') end)
-   group by m.user_id order by m.user_id;
+  select m.user_id, array_agg(m.memory_id order by m.memory_id) from marked m group by m.user_id order by m.user_id;
 end $$;
 call oxbow.grant_worker('new_to_merge');
 
--- near_memories returns, for each of the given memories, itself and the memories most like it that it may be merged
--- with. kin is equal for those of the same type, speaker, agent and context. merged is how many memories a merged one
--- stands for, and its text here lacks their dates; needed is how many make a merge. It leaves out what a person has
--- unmerged.
-create or replace function oxbow.near_memories(_user_id text, _ids uuid[], _limit integer)
+-- memories_to_merge returns those of the given memories that may be merged, or none if the user's are not.
+create or replace function oxbow.memories_to_merge(_user_id text, _ids uuid[])
+returns table (id uuid, content text, at timestamptz)
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
+#variable_conflict error
+begin
+  if not oxbow.merges(_user_id) then
+    return;
+  end if;
+  return query
+  select m.id, left(m.content, 6000), coalesce(m.valid_at, m.created_at)
+    from (select distinct i.id from unnest(_ids) i(id)) i
+   cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+   where oxbow.mergeable(m)
+   order by m.id;
+end $$;
+call oxbow.grant_worker('memories_to_merge');
+
+-- note_gists notes what memories say. The caller commits it before it looks for others that say the same, so that of
+-- two jobs at the same time at least one finds the memories of the other.
+create or replace function oxbow.note_gists(_user_id text, _ids uuid[], _gists text[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
+#variable_conflict error
+begin
+  insert into oxbow.memory_gists (user_id, memory_type, gist, memory_id)
+  select _user_id, m.memory_type, md5(i.gist)::uuid, m.id
+    from unnest(_ids, _gists) i(id, gist)
+   cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
+   where oxbow.mergeable(m)
+   order by m.id
+  on conflict do nothing;
+end $$;
+call oxbow.grant_worker('note_gists');
+
+-- near_memories returns, for each of the given memories, itself and those that it may be merged with, at most _limit: of
+-- its kin, not unmerged by a person, and with similar vectors. _same restricts them to memories of the same gist, a
+-- merged one first, which an index finds however many the user has; otherwise it scans all vectors. merged is how many
+-- memories a merged one stands for, and its text here lacks their dates; needed is how many make a merge.
+drop function if exists oxbow.near_memories(text, uuid[], integer); -- an earlier version had no gists
+create or replace function oxbow.near_memories(_user_id text, _ids uuid[], _limit integer, _same boolean)
 returns table (of uuid, id uuid, type text, content text, speaker text, category text, at timestamptz,
   similarity double precision, kin text, merged integer, needed integer)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
@@ -61,29 +105,35 @@ declare
   _least constant jsonb := (select jsonb_object_agg(substr(p.name, 7), oxbow.policy(p.name))
                               from oxbow.policy_definitions p where p.name like 'merge\_%');
 begin
-  if not oxbow.merges(_user_id) then
-    return;
-  end if;
   return query
   select m.id, n.id, n.memory_type::text, left(coalesce(n.metadata #>> '{merged,text}', n.content), 6000),
          coalesce(n.speaker, ''), coalesce(oxbow.category_of(n.category), ''), coalesce(n.valid_at, n.created_at),
-         1 - near.distance,
-         jsonb_build_array(n.memory_type::text, n.speaker, n.agent_id, n.metadata ->> 'context')::text,
+         1 - near.distance, oxbow.merge_kin(n),
          case when n.source = 'merge' then (n.metadata #>> '{merged,count}')::integer else 0 end,
          case n.memory_type when 'fact' then 2 else (_least ->> 'repeats')::integer end
-    from (select distinct i.id from unnest(_ids) i(id)) i
+    from unnest(_ids) i(id)
    cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
    cross join lateral (select v.embedding from oxbow.memory_vectors v
                         where v.user_id = _user_id and v.memory_type = m.memory_type and v.memory_id = m.id offset 0) e
    cross join lateral (
-    select v.memory_id, v.embedding <=> e.embedding as distance
-      from oxbow.memory_vectors v
-     where v.user_id = _user_id and v.memory_type = m.memory_type
-       and v.memory_id not in (select o.id from oxbow.memories o -- the originals of earlier merges are many
-                                where o.user_id = _user_id
-                                  and case when o.expired_at is null and o.forgotten_at is null
-                                           then least(o.invalid_at, o.expires_at) else '-infinity' end is not null)
-     order by distance limit _limit) near
+    (select v.memory_id, v.embedding <=> e.embedding as distance
+       from (select o.memory_id
+               from oxbow.memory_gists g
+               join oxbow.memory_gists o on o.user_id = _user_id and o.memory_type = g.memory_type and o.gist = g.gist
+              where _same and g.user_id = _user_id and g.memory_type = m.memory_type and g.memory_id = m.id
+              order by o.memory_id = m.id desc, o.merged desc, o.memory_id limit _limit) o
+      cross join lateral (select v.* from oxbow.memory_vectors v
+                           where v.user_id = _user_id and v.memory_type = m.memory_type and v.memory_id = o.memory_id
+                          offset 0) v)
+    union all
+    (select v.memory_id, v.embedding <=> e.embedding as distance
+       from oxbow.memory_vectors v
+      where not _same and v.user_id = _user_id and v.memory_type = m.memory_type
+        and v.memory_id not in (select o.id from oxbow.memories o -- the originals of earlier merges are many
+                                 where o.user_id = _user_id
+                                   and case when o.expired_at is null and o.forgotten_at is null
+                                            then least(o.invalid_at, o.expires_at) else '-infinity' end is not null)
+      order by distance limit _limit)) near
    cross join lateral (select n.* from oxbow.memories n
                         where n.user_id = _user_id and n.memory_type = m.memory_type and n.id = near.memory_id
                        offset 0) n
@@ -91,8 +141,7 @@ begin
      and near.distance <= 1 - greatest(
            (_least ->> coalesce(oxbow.category_of(m.category), 'fact'))::double precision,
            (_least ->> coalesce(oxbow.category_of(n.category), 'fact'))::double precision)
-     and n.speaker is not distinct from m.speaker and n.agent_id is not distinct from m.agent_id
-     and n.metadata ->> 'context' is not distinct from m.metadata ->> 'context'
+     and oxbow.merge_kin(n) = oxbow.merge_kin(m)
      and not exists (select from oxbow.memory_history h
                       where h.user_id = _user_id and h.memory_type = n.memory_type and h.memory_id in (n.id, m.id)
                         and h.event = 'UNMERGE')
@@ -239,6 +288,14 @@ begin
   insert into oxbow.fact_subjects (user_id, about, memory_id)
   select distinct _user_id, s.about, m.id from oxbow.fact_subjects s
    where s.user_id = _user_id and s.memory_id = any(_new)
+  on conflict do nothing;
+  with said as (
+    delete from oxbow.memory_gists g
+     where g.user_id = _user_id and g.memory_type = m.memory_type and g.memory_id = any(_new)
+    returning g.gist
+  )
+  insert into oxbow.memory_gists (user_id, memory_type, gist, memory_id, merged)
+  select distinct _user_id, m.memory_type, s.gist, m.id, true from said s
   on conflict do nothing;
   if _into.id is null then
     perform oxbow.index_memories(array[_user_id], array[m.id]);

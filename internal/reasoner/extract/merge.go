@@ -42,6 +42,12 @@ func (*Extractor) Merge(_ context.Context, groups [][]reasoner.Held) (all []reas
 	return all, nil
 }
 
+// Gist returns the same for all memories that Merge puts together. See reasoner.FactReader.
+func (*Extractor) Gist(content string, at time.Time) string {
+	_, key := gist(content, at)
+	return key
+}
+
 const (
 	maxMerged = 300 // bytes of a memory that is compared; longer ones are hardly ever repeated
 	leastWord = 2   // words that say something, in a memory that is compared
