@@ -103,15 +103,18 @@ func (b *bench) working(d database, cfg worker.Config, do func()) {
 	do()
 }
 
-// embedAll runs a worker until every memory has a vector and terms, and then vacuums as autovacuum would.
+// embedAll runs a worker until every memory has a vector and terms, and then vacuums as autovacuum would. Nothing is
+// merged, reviewed or reduced to a lower level, so that the memories stay as they were stored.
 func (b *bench) embedAll(d database) {
+	d.exec(`select oxbow.set_policy('reviews_per_run', 0), oxbow.set_policy('level_summary_weight', 0)`)
+	d.exec(`insert into oxbow.settings (key, value) values ('merge', '{"enabled": false}') on conflict do nothing`)
 	b.working(d, worker.Config{}, func() { b.until(d, allEmbedded) })
 	d.exec("vacuum analyze")
 }
 
 const allEmbedded = `
 	not exists (select from oxbow.river_job where kind = 'embed' and finalized_at is null)
-	and (select count(*) from oxbow.memories) = (select count(*) from oxbow.memory_terms
+	and (select count(*) from oxbow.memories where level <> 'archive') = (select count(*) from oxbow.memory_terms
 	  join oxbow.memory_vectors using (user_id, memory_type, memory_id))`
 
 // remember stores the texts of a user in conversations of ten, a tenth of them facts, spread over the year 2025.

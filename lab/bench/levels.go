@@ -87,6 +87,7 @@ func (b *bench) recallArchived() {
 	d.exec(`insert into oxbow.memories (user_id, memory_type, content, session_id, seq, agent_id, metadata, valid_at,
 		created_at) select 'rest', memory_type, content, session_id, seq, agent_id, metadata, valid_at, created_at
 		from oxbow.memories where memory_type = 'fact'`)
+	d.exec("select oxbow.set_policy('level_summary_weight', 0.3)")
 	d.exec(`update oxbow.memories set weight_next_at = now(), created_at = '2015-01-01' where memory_type = 'episodic'`)
 	for must.Get(store.SettleLevels(d.ctx, d, time.Now(), dueLevels)).Settled > 0 {
 	}
