@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,9 @@ func fakeInstallation(t *testing.T, version, vector string) string {
 	require.NoError(t, os.MkdirAll(extension, 0o755))
 	script := func(name, prints string) {
 		text := fmt.Sprintf("#!/bin/sh\necho %q\n", prints)
+		// A process that another test starts now would inherit the open file, which then cannot run: "text file busy".
+		syscall.ForkLock.RLock()
+		defer syscall.ForkLock.RUnlock()
 		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755))
 	}
 	script("postgres", "postgres (PostgreSQL) "+version)
