@@ -83,6 +83,7 @@ declare
   _entity record;
   _left integer := recall.max_results; -- results still to be returned
   _done uuid[] := '{}';                -- memories looked at
+  _mentions bigint;
   _terms tsvector;
   _all tsvector := '';                 -- the terms of the results so far
   _better_terms tsvector[] := '{}';    -- and of each of them
@@ -161,7 +162,7 @@ begin
   -- 1: the best; if some of them only repeat others, 2: those that were not among them, and 3: the repetitions
   for _pass in 1 .. 3 loop
   for id, memory_type, content, score, valid_at, invalid_at, created_at, expired_at, session_id, seq, speaker, agent_id,
-      external_id, category, importance, metadata, explain, modality, reference, attachments, _terms in
+      external_id, category, importance, metadata, explain, modality, reference, _mentions, _terms in
   with hit as (
     select h.type, h.id, max(h.text) as text, max(h.vector) as vector, max(h.entity) as entity, max(h.rank) as rank
       from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity,
@@ -292,13 +293,7 @@ begin
          else jsonb_build_object('weight', jsonb_build_object(
            'share', b.share, 'time', b.w_time, 'reinforcement', b.w_reinforcement, 'conflict', b.w_conflict,
            'importance', b.w_importance, 'momentum', b.w_momentum, 'strength', b.w_strength)) end,
-         b.modality, b.reference,
-         -- what was folded into a memory counts as a mention of it; most have nothing attached
-         case when b.mention_count > 1 and exists (
-                select from oxbow.memories d
-                 where d.user_id = recall.user_id and d.memory_type in ('fact', 'episodic') and d.superseded_by = b.id
-                   and (d.reference is not null or d.mention_count > 1))
-              then oxbow.attachments(recall.user_id, b.id, recall.believed_as_of) end,
+         b.modality, b.reference, b.mention_count,
          case when b.type <> 'trait' and b.reference is null and _rule.recall_variety > 0 and _pass < 3 then (
            select t.tsv from oxbow.memory_terms t
             where t.user_id = recall.user_id and t.memory_type = b.type and t.memory_id = b.id) end
@@ -338,6 +333,14 @@ begin
       _better := array_append(_better, content);
       _speakers := array_append(_speakers, speaker);
       _better_ids := _better_ids || id;
+    end if;
+    attachments := null;
+    if _mentions > 1 and exists ( -- what was folded into a memory counts as a mention of it
+      select from oxbow.memories d
+       where d.user_id = recall.user_id and d.memory_type in ('fact', 'episodic') and d.superseded_by = recall.id
+         and (d.reference is not null or d.mention_count > 1))
+    then
+      attachments := oxbow.attachments(recall.user_id, recall.id, recall.believed_as_of);
     end if;
     return next;
     _left := _left - 1;
