@@ -189,10 +189,11 @@ create table oxbow.memory_gists (
   gist        uuid not null,
   memory_id   uuid not null,
   merged      boolean not null default false,
-  primary key (user_id, memory_type, gist, memory_id),
+  primary key (memory_id, user_id, memory_type, gist),
   foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
-create index memory_gists_memory_idx on oxbow.memory_gists (user_id, memory_type, memory_id);
+-- it shares no leading column with the other: without statistics the planner would confuse them
+create index memory_gists_gist_idx on oxbow.memory_gists (user_id, gist);
 
 -- The restrictions on recall (sql/code/100_recall_filter.sql).
 create type oxbow.recall_filter as (

@@ -881,9 +881,9 @@ CREATE TABLE oxbow.memory_gists (
 );
 
 ALTER TABLE ONLY oxbow.memory_gists
-    ADD CONSTRAINT memory_gists_pkey PRIMARY KEY (user_id, memory_type, gist, memory_id);
+    ADD CONSTRAINT memory_gists_pkey PRIMARY KEY (memory_id, user_id, memory_type, gist);
 
-CREATE INDEX memory_gists_memory_idx ON oxbow.memory_gists USING btree (user_id, memory_type, memory_id);
+CREATE INDEX memory_gists_gist_idx ON oxbow.memory_gists USING btree (user_id, gist);
 
 ALTER TABLE ONLY oxbow.memory_gists
     ADD CONSTRAINT memory_gists_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
