@@ -89,7 +89,7 @@ var looks = map[string][]func(*checker) int{
 	"rolled back": {(*checker).writes, (*checker).marks},
 	"erased":      {(*checker).writes, (*checker).marks}, "embedding": {(*checker).vectors},
 	"vector index": {(*checker).vectorIndex}, "text index": {(*checker).terms}, "extraction": {(*checker).messages},
-	"repeated fact": {(*checker).repeats}, "reflection": {(*checker).reflections}, "replay": {(*checker).traits},
+	"repeated fact": {(*checker).repeats}, "merge": {(*checker).merges}, "reflection": {(*checker).reflections}, "replay": {(*checker).traits},
 	"evidence": {(*checker).traits},
 	"orphan":   {(*checker).orphans}, "job stuck": {(*checker).jobs}, "job given up": {(*checker).jobs},
 	"isolation": {(*checker).marks, (*checker).isolation},
@@ -105,8 +105,8 @@ var plants = []plant{
 		from oxbow.messages)::uuid returning id::text`},
 	{"changed", "another text", `update oxbow.memories set content = content || '!' where id = (%[1]s)
 		returning id::text`},
-	{"changed", "another user", `update oxbow.memories_episodic set user_id = 'user-30' where id = (select min(id::text)
-		from oxbow.memories_episodic where user_id = 'user-00')::uuid returning id::text`},
+	{"changed", "another user", `update oxbow.memories_episodic set user_id = 'user-30' where id = (%[1]s)
+		returning id::text`},
 	{"forgotten", "nobody asked for it", `update oxbow.memories set forgotten_at = now() where id = (%[1]s)
 		returning id::text`},
 	{"rolled back", "a row of a transaction that was", `insert into oxbow.memories (user_id, id, content)
@@ -150,6 +150,16 @@ var plants = []plant{
 		and invalid_at is null order by id limit 1 returning user_id`},
 	{"repeated fact", "one mention too many", `update oxbow.memories_fact set mention_count = mention_count + 1
 		where user_id = 'user-30' and content ~ 'n9' and expired_at is null returning id::text`},
+	{"merge", "one that counts too many", `insert into oxbow.memories (user_id, memory_type, content, source, metadata)
+		values ('user-00', 'episodic', 'c', 'merge', '{"merged": {"count": 3}}') returning id::text`},
+	{"merge", "an original is current too", `with merged as (insert into oxbow.memories (user_id, memory_type, content,
+		source, metadata) values ('user-00', 'episodic', 'c', 'merge', '{"merged": {"count": 1}}') returning id)
+		insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+		select 'user-00', 'episodic', id, 'episodic', (%[1]s), 'merged_from' from merged returning to_id::text`},
+	{"merge", "one that was unmerged is not current", `with o as (update oxbow.memories set expired_at = now()
+		where id = (%[1]s) returning user_id, memory_type, id)
+		insert into oxbow.memory_history (user_id, memory_type, memory_id, event, created_at)
+		select user_id, memory_type, id, 'UNMERGE', now() + interval '1 day' from o returning memory_id::text`},
 	{"reflection", "a memory counted twice", `update oxbow.reflection_cycles set memories_scanned = memories_scanned + 1
 		where id = (select id from oxbow.reflection_cycles
 		where user_id in ('user-00', 'user-05', 'user-10', 'user-15', 'user-20', 'user-25') limit 1)

@@ -41,6 +41,7 @@ var checks = []struct {
 	{"every memory is indexed once", (*checker).terms},
 	{"every message is extracted once", (*checker).messages},
 	{"repeated facts are merged", (*checker).repeats},
+	{"merged memories stand for their originals", (*checker).merges},
 	{"replaced facts have a reason", (*checker).replaced},
 	{"every memory is reflected on once", (*checker).reflections},
 	{"traits agree with their events and evidence", (*checker).traits},

@@ -25,7 +25,8 @@ func (k *checker) vectors() int {
 		max(v.embedding::text)
 		  from oxbow.memories m left join oxbow.memory_vectors v on v.user_id = m.user_id
 		  and v.memory_type = m.memory_type and v.memory_id = m.id
-		 where m.sensitivity < 2 group by m.user_id, m.memory_type, m.id`, func(c []string) {
+		 where m.sensitivity < 2 and m.source is distinct from 'merge' -- which has that of an original
+		 group by m.user_id, m.memory_type, m.id`, func(c []string) {
 		user, id, text := c[0], c[1], store.EmbeddedText(c[2], c[3])
 		if c[5] != "1" && (c[5] != "0" || c[4] != "t") { // a memory that was forgotten early has none
 			k.violate("embedding", user, id, "memory_vectors", "one vector of: "+text, c[5])
@@ -95,7 +96,7 @@ func (k *checker) terms() int {
 		 where m.sensitivity < 2
 		 group by m.user_id, m.memory_type, m.id
 		having count(t.memory_id) <> 1 and not (count(t.memory_id) = 0 and max(m.forgotten_at) is not null)
-		or max(t.len) <> max(n.len)`)
+		or max(t.len) <> max(n.len) and m.source is distinct from 'merge' -- its dates change`)
 	k.none("text index", "statistics of as many memories and terms as there are", `
 		select user_id, memory_type,
 		       format('%s of %s memories, %s of %s terms', s.documents, t.documents, s.terms, t.terms)
@@ -142,8 +143,10 @@ func (k *checker) messages() int {
 func (k *checker) repeats() int {
 	k.none("repeated fact", "one current fact with these words", `
 		select user_id, min(id::text), format('%s of them: %s', count(*), content) from oxbow.memories_fact
-		 where expired_at is null and forgotten_at is null and invalid_at is null group by user_id, content
-		 having count(*) > 1`)
+		 where expired_at is null and forgotten_at is null and invalid_at is null
+		   and not exists (select from oxbow.memory_history h where h.user_id = memories_fact.user_id
+		     and h.memory_type = 'fact' and h.memory_id = memories_fact.id and h.event = 'UNMERGE')
+		 group by user_id, content having count(*) > 1`)
 	var common, alone []string
 	for _, w := range k.ledger.writes {
 		if w.action != "repeat" && w.action != "common" {
@@ -188,7 +191,7 @@ func (k *checker) reflections() int {
 		select u.user_id, '', format('%s memories, %s reflected on, %s waiting', m.n, c.n, i.n)
 		  from unnest($1::text[]) u(user_id)
 		 cross join lateral (select count(*) as n from oxbow.memories m where m.user_id = u.user_id
-		 and m.memory_type in ('fact', 'episodic') and m.source is distinct from 'summary') m
+		 and m.memory_type in ('fact', 'episodic') and coalesce(m.source, '') not in ('summary', 'merge')) m
 		 cross join lateral (select coalesce(sum(c.memories_scanned), 0) as n from oxbow.reflection_cycles c
 		 where c.user_id = u.user_id) c
 		 cross join lateral (select count(*) as n from oxbow.reflection_inbox i where i.user_id = u.user_id) i

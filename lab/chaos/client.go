@@ -121,8 +121,10 @@ func (c *client) do(ctx context.Context, nth int, a Action) (outcome, error) {
 	l := c.run.ledger
 	w := &write{client: c.number, nth: nth, action: a.Kind, user: a.User, life: l.life(a.User)}
 	switch a.Kind {
-	case "remember", "rows", "repeat", "common", "working":
+	case "remember", "rows", "repeat", "again", "common", "working":
 		return c.remember(ctx, w, a)
+	case "merge", "unmerge", "erase merged":
+		return c.merge(ctx, a)
 	case "say":
 		return c.say(ctx, w, a)
 	case "sensory":
@@ -184,6 +186,16 @@ func (c *client) remember(ctx context.Context, w *write, a Action) (outcome, err
 		m := l.next(a.User)
 		for range 1 + a.Many {
 			one(m, "fact", fmt.Sprintf(remarks[int(a.Pick)%len(remarks)], m))
+		}
+	case "again": // the same few events and facts each time
+		for i := range a.Many {
+			pick := int(a.Pick>>8) + i
+			m := mark{a.User, w.life, 80000 + pick%3}
+			kind, texts := "episodic", events[m.number%len(events)]
+			if m.number%3 == 2 {
+				kind, texts = "fact", statements[0]
+			}
+			one(m, kind, fmt.Sprintf(texts[pick/3%len(texts)], m))
 		}
 	case "common": // facts that other clients state too
 		for i := range a.Many {
@@ -363,15 +375,18 @@ func (c *client) change(ctx context.Context, w *write, a Action) (outcome, error
 	l, user := c.run.ledger, userName(a.User)
 	row := l.target(a.User, a.Pick, func(row *written) bool {
 		untouched := row.erased <= failed && row.superseded <= failed
-		switch a.Kind {
-		case "restore":
+		if a.Kind == "restore" {
 			return untouched && row.forgotten == acked
-		case "supersede":
-			return untouched && row.forgotten == never && row.kind == "fact" && row.write.action != "repeat"
-		case "forget":
-			return untouched && row.forgotten == never && row.write.action != "repeat"
 		}
-		return untouched && row.write.action != "repeat"
+		// equal facts are folded, and share what happens to one
+		untouched = untouched && row.write.action != "repeat" && (row.write.action != "again" || row.kind != "fact")
+		switch a.Kind {
+		case "supersede":
+			return untouched && row.forgotten == never && row.kind == "fact"
+		case "forget":
+			return untouched && row.forgotten == never
+		}
+		return untouched
 	})
 	if row == nil {
 		return never, nil
@@ -419,38 +434,6 @@ func (c *client) change(ctx context.Context, w *write, a Action) (outcome, error
 		if how > failed {
 			l.set(&row.erased, how)
 		}
-	}
-	return how, err
-}
-
-func (c *client) changeTrait(ctx context.Context, a Action) (outcome, error) {
-	user := userName(a.User)
-	var id uuid.UUID
-	how, err := c.transact(ctx, a, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `select id from oxbow.traits where user_id = $1 and stage <> 'dissolved'
-			order by id offset $2 % greatest(1, (select count(*) from oxbow.traits where user_id = $1
-			and stage <> 'dissolved')) limit 1`,
-			user, int64(a.Pick)).Scan(&id)
-		if err != nil {
-			return err
-		}
-		bound := c.oxbow.WithTx(tx)
-		switch a.Kind {
-		case "edit trait":
-			_, err = bound.EditTrait(ctx, user, id, oxbow.TraitEdit{Content: fmt.Sprintf("Said of themselves: %d, %s",
-				a.Pick%1000, mark{a.User, c.run.ledger.life(a.User), 0}.ofUser())})
-		case "dissolve trait":
-			err = bound.DissolveTrait(ctx, user, id, "")
-		case "delete trait":
-			_, err = bound.DeleteTrait(ctx, user, id)
-		}
-		return err
-	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return never, nil
-	}
-	if a.Kind == "delete trait" && how > failed {
-		c.run.ledger.deleted(id, how)
 	}
 	return how, err
 }

@@ -60,6 +60,7 @@ type written struct {
 	erased     outcome
 	forgotten  outcome // acked: it is hidden; failed: it was restored; unknown: either
 	superseded outcome
+	unmerged   outcome
 }
 
 // write is one transaction of a client.

@@ -74,11 +74,11 @@ func choose(r *rand.Rand, from []weighted) string {
 	panic("unreachable")
 }
 
-var steadyActions = []weighted{{"remember", 20}, {"rows", 10}, {"say", 25}, {"sensory", 4}, {"working", 3},
-	{"recall", 12}, {"context", 4}, {"end session", 5}}
+var steadyActions = []weighted{{"remember", 20}, {"rows", 10}, {"again", 8}, {"say", 25}, {"sensory", 4},
+	{"working", 3}, {"recall", 12}, {"context", 4}, {"end session", 5}}
 
 var otherActions = slices.Concat(steadyActions, []weighted{{"repeat", 5}, {"supersede", 7}, {"forget", 4},
-	{"restore", 2}, {"erase memory", 6},
+	{"restore", 2}, {"erase memory", 6}, {"merge", 2}, {"unmerge", 3}, {"erase merged", 2},
 	{"edit trait", 2}, {"dissolve trait", 1}, {"delete trait", 1}, {"settings", 1}})
 
 var faultKinds = []weighted{{"worker killed", 5}, {"worker killed at a point", 12}, {"worker stopped", 2},
@@ -140,7 +140,7 @@ func clientActions(r *rand.Rand, client int, duration time.Duration) (actions []
 		switch a.Kind {
 		case "rows":
 			a.Many = 2 + r.IntN(40)
-		case "say", "repeat", "working", "common", "sensory":
+		case "say", "repeat", "again", "working", "common", "sensory":
 			a.Many = 1 + r.IntN(4)
 		}
 		actions = append(actions, a)

@@ -206,6 +206,8 @@ func think(r llmtest.Request) string {
 		return summarise(r.Data("messages"))
 	case len(r.Data("messages")) > 0:
 		return extract(r.Data("messages"))
+	case len(r.Data("groups")) > 0:
+		return mergeEvents(r.Data("groups"))
 	case len(r.Data("trait")) > 0:
 		return judgeTrait(r)
 	}
@@ -242,6 +244,23 @@ func resolveConflicts(conflicts []llmtest.Item) string {
 			}
 		}
 		all = append(all, resolution)
+	}
+	return all.JSON()
+}
+
+// mergeEvents merges the memories of each group that have the mark of its first.
+func mergeEvents(groups []llmtest.Item) string {
+	var all llmtest.Merges
+	for _, g := range groups {
+		var refs []string
+		for _, m := range g.Memories {
+			if slices.Equal(marksIn(m.Text), marksIn(g.Memories[0].Text)) {
+				refs = append(refs, m.Ref)
+			}
+		}
+		if len(refs) > 1 {
+			all = append(all, llmtest.Merge{Memories: refs, Content: g.Memories[0].Text})
+		}
 	}
 	return all.JSON()
 }

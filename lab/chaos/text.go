@@ -58,6 +58,13 @@ var topics = []struct{ word, habit, end string }{
 var remarks = []string{"Bought a lamp for the desk, order %s", "The parcel %s came at noon", "在仓库里找到了%s号箱子",
 	"今天收到了编号%s的包裹", "Met the customer of the contract %s in Hamburg"}
 
+// events happen again and again, and facts are stated again, in words that differ.
+var events, statements = [][]string{
+	{"Had the soup of kitchen %s for lunch", "For lunch I had the soup of kitchen %s again",
+		"Ate soup of kitchen %s for lunch"},
+	{"午饭在%s号食堂吃了扁豆汤", "今天午饭又在%s号食堂吃了扁豆汤", "我午饭还是在%s号食堂吃的扁豆汤"},
+}, [][]string{{"The cat %s has a red collar", "My cat %s still has the red collar"}}
+
 // towns are places to live in.
 var towns = []string{"Lisbon", "Porto", "Bergen", "杭州", "上海", "Kyoto"}
 
