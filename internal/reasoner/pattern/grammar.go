@@ -30,6 +30,7 @@ type Grammar struct {
 	once     sync.Once
 	lists    *Lists
 	ids      map[string]id
+	pairs    map[[2]id]id   // the ids of two words, one after the other
 	stems    map[string]id  // the ids of "climb*" by climb
 	endings  map[string]id  // of "*ing" by ing
 	digits   map[string]int // the values of Chinese numerals
@@ -53,7 +54,7 @@ type section struct {
 type rule struct {
 	elements []element
 	value    string
-	needs    []id // a text that the rule matches has one of these behind where the match begins; nil: unknown
+	needs    [][]id // a text that the rule matches has one of each, and other words
 }
 
 // New returns a grammar of the files *.txt of a directory. It panics on its first use if they contain mistakes; a test
@@ -81,7 +82,7 @@ func (g *Grammar) compile() (err error) {
 	if g.lists, err = ReadLists(g.files); err != nil {
 		return err
 	}
-	g.ids, g.digits = map[string]id{}, map[string]int{}
+	g.ids, g.pairs, g.digits = map[string]id{}, map[[2]id]id{}, map[string]int{}
 	g.stems, g.endings = map[string]id{}, map[string]id{}
 	g.sections, g.values = map[string]*section{}, map[string]*valueKind{}
 	if g.lists.byName["numeral"] != nil {
@@ -94,7 +95,7 @@ func (g *Grammar) compile() (err error) {
 	for _, name := range g.lists.Names() {
 		_, _ = g.section(name) // a list that names itself is among the mistakes
 	}
-	g.starts = make([]big.Int, int(firstWord)+len(g.ids))
+	g.starts = make([]big.Int, g.size())
 	for i, name := range g.lists.Names() {
 		s := g.sections[name]
 		s.number = i
@@ -105,11 +106,14 @@ func (g *Grammar) compile() (err error) {
 	return errors.Join(g.mistakes...)
 }
 
+// size returns the number of ids.
+func (g *Grammar) size() int { return int(firstWord) + len(g.ids) + len(g.pairs) }
+
 // id returns the id of a word in lower case, of a stem or of an ending.
 func (g *Grammar) id(word string) id {
 	n, ok := g.ids[word]
 	if !ok {
-		n = firstWord + id(len(g.ids))
+		n = id(g.size())
 		g.ids[word] = n
 		if stem, ok := strings.CutSuffix(word, "*"); ok {
 			g.stems[stem] = n
@@ -142,7 +146,7 @@ func (g *Grammar) section(name string) (*section, error) {
 		}
 		elements, err := g.parse(text)
 		if err == nil {
-			err = s.add(elements, cmp.Or(e.value, l.value))
+			err = g.add(s, elements, cmp.Or(e.value, l.value))
 		}
 		if err != nil {
 			g.mistakes = append(g.mistakes, fmt.Errorf("%s: %s: %w", e.place, e.text, err))
@@ -153,10 +157,10 @@ func (g *Grammar) section(name string) (*section, error) {
 }
 
 // add adds an entry to a section. The entries of a list that is an entry itself become entries of the section.
-func (s *section) add(elements []element, value string) error {
+func (g *Grammar) add(s *section, elements []element, value string) error {
 	if len(elements) == 1 && elements[0].kind == words && elements[0].min == 1 && elements[0].max == 1 {
 		for _, r := range elements[0].list.rules {
-			if err := s.add(r.elements, cmp.Or(value, r.value)); err != nil {
+			if err := g.add(s, r.elements, cmp.Or(value, r.value)); err != nil {
 				return err
 			}
 		}
@@ -166,7 +170,7 @@ func (s *section) add(elements []element, value string) error {
 	if begin(elements, ids) {
 		return errors.New("the pattern may match nothing")
 	}
-	r := &rule{elements, value, needs(elements)}
+	r := &rule{elements, value, g.needs(elements)}
 	s.rules = append(s.rules, r)
 	if ids[anyWord] {
 		ids = map[id]bool{anyWord: true}
@@ -182,26 +186,52 @@ func (s *section) add(elements []element, value string) error {
 	return nil
 }
 
-// needs returns the ids of the element, other than the first, that fewest words match. Of rules that begin with a frequent
-// word, it rules out most.
-func needs(elements []element) (fewest []id) {
+// maxNeeds bounds the sets of ids that a rule needs.
+const maxNeeds = 3
+
+// needs returns, for the elements that must match, sets of ids of which a text has one if they match; the smallest sets
+// first. An alternative that begins with two words counts as both, so that texts rule out most rules that begin with a
+// frequent word.
+func (g *Grammar) needs(elements []element) (sets [][]id) {
 	for i, e := range elements {
-		var ids map[id][]*rule
+		ids, paired := map[id]bool{}, false
 		switch {
-		case e.kind == literal && i > 0:
-			return e.ids[:1]
-		case e.kind == literal && len(e.ids) > 1:
-			return e.ids[1:2]
-		case e.kind == words && e.min > 0 && i > 0:
-			ids = e.list.first
 		case e.kind == fork:
-			return fewest // it holds the rest of the pattern
+			return smallest(sets) // it holds the rest of the pattern
+		case e.kind == literal:
+			paired = g.key(elements[i:i+1], ids)
+		case e.kind == words && e.min > 0:
+			for _, r := range e.list.rules {
+				paired = g.key(r.elements, ids) || paired
+			}
 		}
-		if ids != nil && ids[anyWord] == nil && (fewest == nil || len(ids) < len(fewest)) {
-			fewest = slices.Collect(maps.Keys(ids))
+		if len(ids) > 0 && !ids[anyWord] && (i > 0 || paired) {
+			sets = append(sets, slices.Collect(maps.Keys(ids)))
 		}
 	}
-	return fewest
+	return smallest(sets)
+}
+
+func smallest(sets [][]id) [][]id {
+	slices.SortStableFunc(sets, func(a, b []id) int { return cmp.Compare(len(a), len(b)) })
+	return sets[:min(len(sets), maxNeeds)]
+}
+
+// key adds to ids that of the two words with which elements begin, else those with which they may begin.
+func (g *Grammar) key(elements []element, ids map[id]bool) (paired bool) {
+	first := elements[0]
+	if first.kind != literal || len(first.ids) == 1 || min(first.ids[0], first.ids[1]) < firstWord {
+		begin(elements, ids)
+		return false
+	}
+	pair := [2]id(first.ids)
+	n, ok := g.pairs[pair]
+	if !ok {
+		n = id(g.size())
+		g.pairs[pair] = n
+	}
+	ids[n] = true
+	return true
 }
 
 // begin adds to ids those with which elements may begin, and reports whether they may match nothing.

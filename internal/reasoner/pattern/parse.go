@@ -234,7 +234,7 @@ func (g *Grammar) alternatives(text string) (*section, error) {
 	for _, alternative := range alternatives {
 		e, err := g.single(alternative)
 		if err == nil {
-			err = s.add([]element{e}, "")
+			err = g.add(s, []element{e}, "")
 		}
 		if err != nil {
 			return nil, err

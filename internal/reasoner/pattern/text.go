@@ -13,7 +13,7 @@ type Text struct {
 	Tokens []Token
 	Han    int // number of tokens that are Chinese characters
 	g      *Grammar
-	has    []uint64 // the ids of the tokens, a bit each
+	has    []uint64 // the ids of the tokens, and of two in a row, a bit each
 	starts big.Int  // the numbers of the lists of which an entry may begin in the text
 }
 
@@ -43,7 +43,7 @@ func (m *Match) Get(name string) (c Capture, ok bool) {
 func (g *Grammar) Read(text string) *Text {
 	g.load()
 	t := &Text{String: text, Tokens: tokens(text), g: g}
-	t.has = make([]uint64, (int(firstWord)+len(g.ids))/64+1)
+	t.has = make([]uint64, g.size()/64+1)
 	ids := make([]id, 0, 3*len(t.Tokens))
 	for i := range t.Tokens {
 		k := &t.Tokens[i]
@@ -56,19 +56,38 @@ func (g *Grammar) Read(text string) *Text {
 		for _, n := range k.ids {
 			t.has[n/64] |= 1 << (n % 64)
 			t.starts.Or(&t.starts, &g.starts[n])
+			if i > 0 && n >= firstWord {
+				t.addPairs(t.Tokens[i-1].ids, n)
+			}
 		}
 	}
 	return t
 }
 
-// lacks reports whether the text has no token with one of the ids; without ids it does not.
-func (t *Text) lacks(ids []id) bool {
-	for _, n := range ids {
-		if t.has[n/64]&(1<<(n%64)) != 0 {
-			return false
+// addPairs notes the pairs of words that the word n makes with the one before it.
+func (t *Text) addPairs(before []id, n id) {
+	for _, m := range before {
+		if m < firstWord {
+			continue
+		}
+		if pair, ok := t.g.pairs[[2]id{m, n}]; ok {
+			t.has[pair/64] |= 1 << (pair % 64)
 		}
 	}
-	return len(ids) > 0
+}
+
+// lacks reports whether the text has none of the ids of one of the sets.
+func (t *Text) lacks(sets [][]id) bool {
+sets:
+	for _, ids := range sets {
+		for _, n := range ids {
+			if t.has[n/64]&(1<<(n%64)) != 0 {
+				continue sets
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // countsAs appends the ids of a token: of its word and of the kinds of word that it is.
