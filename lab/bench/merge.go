@@ -80,4 +80,5 @@ func merging(b *bench) {
 	for i, kind := range kinds {
 		b.atMost(fmt.Sprintf("finding what to merge, user of %d memories / of %d, %s", many, few, kind), 2, r.ratio(4*i+1, 4*i))
 	}
+	b.recallMerged()
 }
