@@ -174,6 +174,7 @@ insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, s
   ('review_keep_days', 90, 1, 3650, 'days', 'design §11', 'until the next review; each further one takes twice as long'),
   ('reviews_per_run', 1000, 0, 1000000, 'facts', 'design §11', 'that sweep looks at for users with due reviews'),
   ('merge_repeats', 3, 2, 1000, 'episodes', 'W', 'number of like episodes that are merged'),
+  ('merge_archive_days', 30, 0, 36500, 'days', 'design §11', 'after which the originals of a merged memory are archived'),
   ('merge_lasting', 10, 2, 1000, 'memories', 'W', 'number of like ones from which a taste is a lasting preference'),
   ('merge_identity', 0.6, 0, 1, 'cosine', 'W', 'similarity from which memories of the category are compared to be merged'),
   ('merge_stable_preference', 0.6, 0, 1, 'cosine', 'W', 'the same for the category stable_preference'),

@@ -138,3 +138,37 @@ func TestMergeRefuses(t *testing.T) {
 	}
 	require.Len(t, all[string](t, tx, currentEpisodes, user), 4)
 }
+
+// The originals of a merged memory leave the indexes after 30 days. It answers for them, and unmerging brings them back.
+func TestOriginalsAreArchived(t *testing.T) {
+	t.Parallel()
+	tx, user := pgtest.Tx(t), ann(t)
+	ids := soups(t, tx)
+	for _, id := range ids {
+		embedded(t, tx, id)
+	}
+	id := one[string](t, tx, `select oxbow.merge($1, $2::text[]::uuid[], 'Had soup')::text`, user, ids)
+	exec(t, tx, `select oxbow.settle_levels(now() + interval '29 days', 1000)`)
+	const kept = `select count(*)::int from oxbow.memories m where m.user_id = $1 and m.level = $2
+		and exists (select from oxbow.memory_vectors v where v.user_id = $1 and v.memory_id = m.id) = $3
+		and exists (select from oxbow.memory_terms t where t.user_id = $1 and t.memory_id = m.id) = $3`
+	require.Equal(t, 5, one[int](t, tx, kept, user, "full", true))
+	exec(t, tx, `select oxbow.settle_levels(now() + interval '31 days', 1000)`)
+	require.Equal(t, 4, one[int](t, tx, kept, user, "archive", false))
+	rightStatistics(t, tx)
+	exec(t, tx, `select oxbow.schedule_levels(array[$1], array[$2::text::uuid], now())`, user, ids[0])
+	require.Zero(t, one[int](t, tx, `select count(*)::int from oxbow.memories
+		where user_id = $1 and level = 'archive' and weight_next_at is not null`, user), "they stay archived")
+	require.Equal(t, []string{"Had soup (4 times, 2026-11-01 to 2026-11-04)"},
+		contents(recall(t, tx, row{"user_id": user, "query": "soup", "valid_as_of": "2026-11-03 12:30Z"})))
+	require.Equal(t, "Had soup, the 0.", one[string](t, tx, `select h.old_content from oxbow.history($1, $2::text::uuid) h
+		where h.event = 'SUPERSEDE'`, user, ids[0]))
+
+	exec(t, tx, `select oxbow.unmerge($1, $2::text::uuid)`, user, id)
+	require.Equal(t, []string{"Had soup, the 0.", "Had soup, the 1.", "Had soup, the 2.", "Had soup, the 3."},
+		all[string](t, tx, currentEpisodes, user))
+	require.Equal(t, `{"mood": "fine", "context": "work"}`, one[string](t, tx, `select metadata::text from oxbow.memories
+		where user_id = $1 and id = $2::text::uuid`, user, ids[1]))
+	index(t, tx, user)
+	require.Len(t, contents(recall(t, tx, row{"user_id": user, "query": "soup"})), 4)
+}

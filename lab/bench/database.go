@@ -104,10 +104,9 @@ func (b *bench) working(d database, cfg worker.Config, do func()) {
 }
 
 // embedAll runs a worker until every memory has a vector and terms, and then vacuums as autovacuum would. Nothing is
-// merged, reviewed or reduced to a lower level, so that the memories stay as they were stored.
+// reviewed or reduced to a lower level, so that the memories stay as they were stored.
 func (b *bench) embedAll(d database) {
 	d.exec(`select oxbow.set_policy('reviews_per_run', 0), oxbow.set_policy('level_summary_weight', 0)`)
-	d.exec(`insert into oxbow.settings (key, value) values ('merge', '{"enabled": false}') on conflict do nothing`)
 	b.working(d, worker.Config{}, func() { b.until(d, allEmbedded) })
 	d.exec("vacuum analyze")
 }

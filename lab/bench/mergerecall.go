@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oxbow-memory/oxbow/lab/must"
+	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -28,6 +30,8 @@ func (b *bench) recallMerged() {
 	b.working(d, worker.Config{}, func() {
 		b.until(d, fmt.Sprintf(`%d = (select count(*) from oxbow.memories where superseded_by is not null)`, events*times))
 	})
+	for must.Get(store.SettleLevels(d.ctx, d, time.Now().AddDate(0, 0, 31), dueLevels)).Settled > 0 {
+	}
 	d.exec(`insert into oxbow.memories (user_id, memory_type, content, metadata, valid_at)
 		select 'rest', memory_type, content, metadata, valid_at
 		from oxbow.memories where expired_at is null and memory_type <> 'trait'`)

@@ -3,7 +3,8 @@
 -- active for level_<level>_days, and the same holds for the levels before it. Both are looked at on whole days since
 -- it was last active. memories.weight_next_at is never later than the next moment at which time alone changes the
 -- level. Facts that are current go no lower than summary, so that they can be found at any age. Traits, documents, ended
--- and sensitive memories, and the tiers core and system keep their level.
+-- and sensitive memories, and the tiers core and system keep their level, but for the originals of a merged memory: the
+-- policy merge_archive_days archives them.
 
 -- has_levels reports whether time may change the level of a memory.
 create or replace function oxbow.has_levels(_memory oxbow.memories, _now timestamptz) returns boolean
@@ -66,6 +67,7 @@ declare
   _day integer;
   _up integer;
   _deleted constant interval := make_interval(secs => 86400 * nullif(oxbow.policy('archive_delete_days'), 0));
+  _merged constant interval := make_interval(secs => 86400 * oxbow.policy('merge_archive_days'));
 begin
   for p in
     with who as materialized (
@@ -84,7 +86,7 @@ begin
                 ceil((f.rules).level_trace_days)::integer as d3, ceil((f.rules).level_archive_days)::integer as d4) l
     )
     select m.user_id, m.memory_type, m.id, m.before, n.nth, m.negated_at, m.start, m.today, m.rules, m.weights, m.most,
-           n.from_day, f.first, f.last, m.levelled
+           n.from_day, f.first, f.last, m.levelled, m.merged_at
       from (select m.*, coalesce(m.activated_at, m.created_at) as start, r.rules, r.weights,
                    case when m.sensitivity = 1 then array(select 2 * d from unnest(r.days) d) else r.days end as days,
                    case when m.memory_type = 'fact' then 1 else 4 end as most,
@@ -93,7 +95,12 @@ begin
              cross join lateral (
                select m.user_id, m.memory_type::text as memory_type, m.id, m.level as before, m.category, m.created_at,
                       m.activated_at, m.used_at, m.mentions, m.negated_at, m.strength, m.tier, m.source, m.sensitivity,
-                      oxbow.has_levels(m, _now) as levelled
+                      oxbow.has_levels(m, _now) as levelled,
+                      case when m.expired_at is not null and m.forgotten_at is null and m.sensitivity < 2 and exists (
+                             select from oxbow.memory_links l
+                              where l.user_id = m.user_id and l.to_type = m.memory_type and l.to_id = m.id
+                                and l.relation = 'merged_from' and l.from_id = m.superseded_by)
+                           then m.expired_at end as merged_at
                  from oxbow.memories m
                 where m.user_id = i.user_id and m.id = i.id offset 0) m
              cross join lateral (
@@ -125,8 +132,9 @@ begin
     memory_type := p.memory_type;
     id := p.id;
     before := p.before;
-    level := case when p.levelled then _levels[p.nth + 1] else p.before end;
-    next := p.start + _day * interval '24 hours';
+    level := case when p.levelled then _levels[p.nth + 1] when p.merged_at + _merged <= _now then 'archive'
+                  else p.before end;
+    next := coalesce(p.start + _day * interval '24 hours', case when level <> 'archive' then p.merged_at + _merged end);
     if level = 'archive' and _deleted is not null and p.levelled then
       next := least(next, _deleted + case when before <> 'archive' then _now else (
         select a.since from oxbow.memory_archive a

@@ -274,7 +274,8 @@ begin
 
   with ended as (
     update oxbow.memories o
-       set expired_at = now(), invalid_at = coalesce(o.valid_at, o.created_at), superseded_by = m.id, updated_at = now()
+       set expired_at = now(), invalid_at = coalesce(o.valid_at, o.created_at), superseded_by = m.id, updated_at = now(),
+           weight_next_at = now() + make_interval(secs => 86400 * oxbow.policy('merge_archive_days'))
      where o.user_id = _user_id and o.memory_type = m.memory_type and o.id = any(_new)
     returning o.id, o.content
   ), linked as (
@@ -339,7 +340,8 @@ begin
     end if;
   end loop;
   with restored as (
-    update oxbow.memories o set expired_at = null, invalid_at = null, superseded_by = null, updated_at = now()
+    update oxbow.memories o
+       set expired_at = null, invalid_at = null, superseded_by = null, level = 'full', updated_at = now()
      where o.user_id = _user_id and o.memory_type = m.memory_type and o.id = any(_originals) and o.superseded_by = _id
     returning o.id
   )
