@@ -70,7 +70,8 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.memory_archive (user_id, memory_type, memory_id, content, metadata, content_hash,
 				len, tsv)
 			select user_id, memory_type, id, content, metadata, content_hash, 1, 'boat'
-			  from oxbow.memories where user_id = $1 limit 1`,
+			  from oxbow.memories where user_id = $1 and content like '%rice%'`,
+		`update oxbow.memories set level = 'summary' where user_id = $1 and content like '%rice%'`,
 		`insert into oxbow.sensory (user_id, content) values ($1, $1 || ' opened a page')`,
 		`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at)
 			values ($1, md5($1)::uuid, $1, 3, now(), now())`,

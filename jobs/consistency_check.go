@@ -2,8 +2,10 @@ package jobs
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow/internal/consistency"
@@ -19,7 +21,7 @@ func (ConsistencyCheckArgs) Kind() string { return "consistency_check" }
 func (a ConsistencyCheckArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:  "compares traits with their events and evidence",
+	Does:  "compares traits with their events and evidence, and memories with their levels and originals",
 	Every: 24 * time.Hour,
 	// The margin over checkTime lets the run record its progress.
 	Timeout: func(Config) time.Duration { return 2 * checkTime },
@@ -32,7 +34,7 @@ const (
 	checkProblems = 20  // logged individually
 )
 
-// consistencyWorker compares traits with their events and evidence, like oxbow check. It repairs
+// consistencyWorker does the same as oxbow check, but computes the levels of some memories only. It repairs
 // nothing: somebody changed the rows, and should be asked first.
 type consistencyWorker struct{ Config }
 
@@ -41,14 +43,18 @@ func (w *consistencyWorker) Work(ctx context.Context, _ *river.Job[ConsistencyCh
 	problems := 0
 	found := func(p consistency.Problem) error {
 		if problems++; problems <= checkProblems {
-			w.Logger.ErrorContext(ctx, "a trait contradicts its events or its evidence", "user", p.UserID, "trait",
-				p.TraitID, "kind", p.Kind, "found", p.Found, "expected", p.Expected)
+			message, id := "a trait contradicts its events or its evidence", slog.Any("trait", p.TraitID)
+			if p.TraitID == uuid.Nil {
+				message, id = "a memory is not kept as it should be", slog.Any("memory", p.MemoryID)
+			}
+			w.Logger.ErrorContext(ctx, message, "user", p.UserID, id, "kind", p.Kind, "found", p.Found,
+				"expected", p.Expected)
 		}
 		return nil
 	}
 	defer func() {
 		if problems > checkProblems {
-			w.Logger.ErrorContext(ctx, "more traits contradict their events or their evidence: oxbow check shows all",
+			w.Logger.ErrorContext(ctx, "there are more problems: oxbow check shows all",
 				"number", problems)
 		}
 	}()

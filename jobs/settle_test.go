@@ -84,7 +84,7 @@ func TestConsistencyWorker(t *testing.T) {
 		bytes.Count(log.Bytes(), []byte("level=ERROR msg=\"a trait contradicts its events or its evidence\" user=bob")))
 	require.Contains(t, log.String(), "kind=confidence found=0.5 expected=0.4")
 	require.Contains(t, log.String(),
-		`msg="more traits contradict their events or their evidence: oxbow check shows all" number=30`)
+		`msg="there are more problems: oxbow check shows all" number=30`)
 	require.NotContains(t, log.String(), "gets up", "texts are never logged")
 	state, err := consistency.ReadState(t.Context(), pool)
 	require.NoError(t, err)

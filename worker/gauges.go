@@ -53,7 +53,7 @@ var (
 	descDead     = gauge("oxbow_table_dead_rows", "Dead rows not yet vacuumed, by PostgreSQL's statistics.", "table")
 	descLed      = gauge("oxbow_leader", "1 if a worker is the leader, which starts periodic jobs.")
 	descProblems = gauge("oxbow_consistency_problems",
-		"Traits that contradict their events, found by the last round of consistency_check.")
+		"Contradictions of traits and memories that the last round of consistency_check found.")
 	descLevels = gauge("oxbow_memories_by_level",
 		"Facts and episodes of which so much is kept, estimated from a sample.", "level")
 	descWeights = gauge("oxbow_memories_by_weight",

@@ -21,14 +21,15 @@ func checkCommand(a *app) *cobra.Command {
 	var o consistency.Options
 	cmd := &cobra.Command{
 		Use:   "check [USER]",
-		Short: "Check that traits agree with their events and evidence",
+		Short: "Check that traits agree with their events, and memories with their levels",
 		Long: `Replay the events of every trait and compare the result with the trait; compare events with their evidence;
 find references to memories that do not exist. Check also that secret memories (sensitivity 3) are sealed,
-with a key in OXBOW_KEYSET if that is set, and that their text is nowhere else. Without USER, check all users.
+with a key in OXBOW_KEYSET if that is set, and that their text is nowhere else; that no more is kept of a
+memory than its level says; and that merged memories have their originals. Without USER, check all users.
 
 --repair corrects whatever follows from the events and the evidence, one trait per transaction. It never
-erases a trait. Problems with secrets are only reported: "oxbow erase --memory ID" removes a memory and
-everything derived from it. The command fails if problems remain.`,
+erases a trait. A level that should have changed becomes due; other problems of memories are only reported:
+"oxbow erase --memory ID" removes a memory and everything derived from it. The command fails if problems remain.`,
 		Example: `  oxbow check
   oxbow check ada --repair`,
 		Args: cobra.MaximumNArgs(1),

@@ -154,7 +154,7 @@ func TestDoctorFinds(t *testing.T) {
 			"secrets", "secrets in texts are not looked for", doctor.LevelAdvice},
 		"inconsistent": {`insert into oxbow.settings (key, value)
 			values ('consistency', '{"at": "2026-01-01T00:00:00Z", "users": 1, "problems": 2, "after": ""}')`,
-			"traits", "the last check found 2 inconsistent traits", doctor.LevelError},
+			"traits", "the last check found 2 contradictions in traits or memories", doctor.LevelError},
 		"other model": {`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}'
 			where key = 'embedding'`,
 			"model",

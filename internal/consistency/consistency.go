@@ -1,4 +1,5 @@
-// Package consistency checks that traits agree with their events and evidence, and repairs them.
+// Package consistency checks that traits agree with their events and evidence, and memories with their levels and
+// originals, and repairs what follows from them.
 package consistency
 
 import (
@@ -14,16 +15,16 @@ import (
 )
 
 // Problem is a contradiction between a trait's row, its events, its evidence and the rows they
-// refer to, or a secret stored in clear text.
+// refer to, between a memory and its level or its originals, or a secret stored in clear text.
 type Problem struct {
 	UserID  string    `json:"user_id"`
 	TraitID uuid.UUID `json:"trait_id,omitzero"`
-	// MemoryID identifies the secret memory or message.
+	// MemoryID identifies the memory, or the secret message, if the problem is not a trait's.
 	MemoryID uuid.UUID `json:"memory_id,omitzero"`
 	// Kind is the kind of problem. For traits: orphan, no events, beginning, gap, event, factor,
 	// memories, evidence, counted twice, stage, subtype, confidence, confidence_at, reinforcements,
 	// contradictions, window, next transition, parent, corrected, superseded, due. For secrets: not
-	// sealed, key, exposed.
+	// sealed, key, exposed. For levels and merged memories: level, original, kept, next level, merged.
 	Kind     string `json:"kind"`
 	Found    string `json:"found"`    // value in the database
 	Expected string `json:"expected"` // value that follows from the events and evidence
@@ -60,7 +61,8 @@ const (
 )
 
 // Check replays the events of every trait and compares the resulting state with its row. It also
-// looks for rows that refer to nothing, and for secrets that are not sealed or appear elsewhere.
+// looks for rows that refer to nothing, for secrets that are not sealed or appear elsewhere, for memories that keep
+// more or less than their level says, and for merged memories that disagree with their originals.
 func Check(ctx context.Context, db store.DB, o Options) (Report, error) {
 	c := &checker{db: db, options: o}
 	if o.UserID != "" {
@@ -87,13 +89,12 @@ func Users(ctx context.Context, db store.DB, after string, limit int) ([]string,
 		  select $1::text, 0
 		  union all
 		  select least(
-		           (select min(t.user_id) from oxbow.memories_trait t where t.user_id > w.user_id),
+		           (select min(m.user_id) from oxbow.memories m where m.user_id > w.user_id),
 		           (select min(e.user_id) from oxbow.trait_events e where e.user_id > w.user_id),
 		           (select min(v.user_id) from oxbow.trait_evidence v where v.user_id > w.user_id),
 		           (select min(c.user_id) from oxbow.trait_clues c where c.user_id > w.user_id),
 		           (select min(i.user_id) from oxbow.reflection_inbox i where i.user_id > w.user_id),
 		           (select min(l.user_id) from oxbow.memory_links l where l.user_id > w.user_id),
-		           (select min(m.user_id) from oxbow.memories m where m.user_id > w.user_id and m.sensitivity = 3),
 		           (select min(g.user_id) from oxbow.messages g where g.user_id > w.user_id and g.sensitivity = 3)),
 		          w.n + 1
 		    from walk w where w.user_id is not null and w.n < $2::integer
@@ -110,6 +111,8 @@ type checker struct {
 	db      store.DB
 	options Options
 	report  Report
+
+	recomputed *int // how many memories of each user the level is computed of; nil: of all
 }
 
 // users checks consecutive users.
@@ -119,6 +122,9 @@ func (c *checker) users(ctx context.Context, users []string) error {
 		return err
 	}
 	if err := c.secrets(ctx, first, last); err != nil {
+		return err
+	}
+	if err := c.levels(ctx, first, last); err != nil {
 		return err
 	}
 	p := page{First: first, Last: last, Max: checkedTraits}
@@ -240,7 +246,7 @@ func CheckNext(ctx context.Context, db store.DB, now time.Time, limit int, found
 	if err != nil {
 		return false, err
 	}
-	c := &checker{db: db, options: Options{Found: found}}
+	c := &checker{db: db, options: Options{Found: found}, recomputed: new(recomputed)}
 	if len(users) > 0 {
 		if err := c.users(ctx, users); err != nil {
 			return false, err

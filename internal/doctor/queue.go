@@ -242,7 +242,7 @@ func (e *examination) backlog(ctx context.Context, tx pgx.Tx) error {
 func (e *examination) traits(ctx context.Context, tx pgx.Tx) error {
 	c, err := consistency.ReadState(ctx, tx)
 	e.check(c.Problems > 0, LevelError, "the last check found "+
-		numberOf(c.Problems, "inconsistent trait", "inconsistent traits"),
+		numberOf(c.Problems, "contradiction in traits or memories", "contradictions in traits or memories"),
 		"Rows were changed by hand, or restored without triggers.", "Run oxbow check, then oxbow check --repair.")
 	e.fine = "traits agree with their events"
 	if c.At.IsZero() {

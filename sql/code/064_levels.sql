@@ -168,6 +168,16 @@ begin
   return _scheduled;
 end $$;
 
+-- level_rules identifies the policies that govern weights and levels.
+create or replace function oxbow.level_rules() returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (
+    select md5(string_agg(r.key || r.value, ' ' order by r.key) || oxbow.policy('archive_delete_days'))
+      from jsonb_each_text((select to_jsonb(l) from oxbow.recall_rules l order by l.valid_from desc limit 1)) r
+     where r.key ~ '^(level|weight|memory_strength)_');
+end $$;
+
 -- walk_levels schedules at most _limit memories that became old enough for another level, and returns how many it looked
 -- at. It follows their creation, so that an INSERT need not schedule. A change of the policies that govern weights and
 -- levels begins the walk again.
@@ -176,16 +186,13 @@ language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = for
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 declare
   _days constant double precision := oxbow.policy('level_summary_days');
-  _rules text;
+  _rules constant text := oxbow.level_rules();
   _place jsonb;
   _user_ids text[];
   _ids uuid[];
   _times timestamptz[];
   _n bigint;
 begin
-  select md5(string_agg(r.key || r.value, ' ' order by r.key) || oxbow.policy('archive_delete_days')) into _rules
-    from jsonb_each_text((select to_jsonb(l) from oxbow.recall_rules l order by l.valid_from desc limit 1)) r
-   where r.key ~ '^(level|weight|memory_strength)_';
   insert into oxbow.settings (key, value) values ('sweep.levels', '{}') on conflict do nothing;
   select s.value into _place from oxbow.settings s where s.key = 'sweep.levels' for update;
   if _place ->> 'rules' is distinct from _rules then
@@ -415,8 +422,8 @@ begin
             u(user_id, type, id, level, next)
     where u.level <> 'full';
 end $$;
-call oxbow.grant_worker('schedule_levels', 'walk_levels', 'summary_of', 'names_of', 'tag_of', 'compress_memories',
-                        'settle_levels');
+call oxbow.grant_worker('level_rules', 'schedule_levels', 'walk_levels', 'summary_of', 'names_of', 'tag_of',
+                        'compress_memories', 'settle_levels');
 
 -- follow_activation brings a memory back to full that is active again or raised, with its text and metadata. It makes
 -- others due if something happened that may lower their level earlier than weight_next_at.
@@ -486,9 +493,14 @@ create or replace trigger return_memory after update on oxbow.memories
 create or replace function oxbow.follow_forgetting() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  update oxbow.memories m set weight_next_at = now() where m.user_id = new.user_id and m.weight_next_at is not null;
+  update oxbow.memories m set weight_next_at = now()
+   where m.user_id = coalesce(new.user_id, old.user_id) and m.weight_next_at is not null;
   return null;
 end $$;
 create or replace trigger follow_forgetting after update of forgetting_factor on oxbow.users
   for each row when (old.forgetting_factor is distinct from new.forgetting_factor)
   execute function oxbow.follow_forgetting();
+create or replace trigger follow_first_forgetting after insert on oxbow.users
+  for each row when (new.forgetting_factor <> 1) execute function oxbow.follow_forgetting();
+create or replace trigger follow_last_forgetting after delete on oxbow.users
+  for each row when (old.forgetting_factor <> 1) execute function oxbow.follow_forgetting();
