@@ -22,7 +22,7 @@ func TestSupersede(t *testing.T) {
 	moved := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
 	first := b.remember(t, oxbow.NewMemory{Content: "Ann lives in Berlin.", ValidAt: moved.AddDate(-4, 0, 0),
 		SessionID: "s", Seq: new(int64(5)),
-		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: new(0.8),
+		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: oxbow.CategoryIdentity, Importance: new(0.8),
 		Metadata: map[string]any{"a": 1.0}, ExternalID: "e"})
 	second, err := b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "Ann lives in Paris.",
 		ValidAt: moved, Reason: "she moved", Actor: "ann"})
@@ -43,7 +43,7 @@ func TestSupersede(t *testing.T) {
 	require.Equal(t, oxbow.Memory{UserID: "ann", Type: oxbow.TypeFact, ID: second, Content: "Ann lives in Paris.",
 		Modality: oxbow.ModalityText,
 		Version:  2, SessionID: "s", Seq: 5,
-		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: "home", Importance: 0.8, Strength: 1, Tier: "normal",
+		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: oxbow.CategoryIdentity, Importance: 0.8, Strength: 1, Tier: "normal",
 		MentionCount: 1, Metadata: map[string]any{"a": 1.0}}, current)
 
 	_, err = b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "x"})

@@ -120,7 +120,8 @@ func ExampleClient_Get() {
 	}
 	defer client.Close(ctx)
 
-	id, err := client.Remember(ctx, oxbow.NewMemory{UserID: "got", Content: "Ann lives in Berlin.", Category: "home"})
+	id, err := client.Remember(ctx, oxbow.NewMemory{UserID: "got", Content: "Ann lives in Berlin.",
+		Category: oxbow.CategoryIdentity})
 	if err != nil {
 		panic(err)
 	}
@@ -131,5 +132,5 @@ func ExampleClient_Get() {
 	fmt.Println(m.Type, m.Version, m.Category, m.Content)
 
 	// Output:
-	// fact 1 home Ann lives in Berlin.
+	// fact 1 identity Ann lives in Berlin.
 }

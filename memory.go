@@ -46,6 +46,20 @@ const (
 	ModalityFile  = store.ModalityFile
 )
 
+// Category is what a memory is about. It decides how much the memory matters, how fast that fades, and what happens to
+// it in a conflict.
+type Category = store.Category
+
+// The categories. SQL may store any other text, which stands for one of them: see oxbow.category_names.
+const (
+	CategoryIdentity         Category = "identity"          // name, birthday, family, home, work, health
+	CategoryStablePreference Category = "stable_preference" // lasting tastes and values
+	CategoryShortPreference  Category = "short_preference"  // current interests
+	CategoryFact             Category = "fact"              // any other fact or event
+	CategorySkill            Category = "skill"             // what somebody can do
+	CategoryTemporary        Category = "temporary"         // moods, plans and passing states
+)
+
 // Remember stores a memory and returns its id. The same transaction enqueues the job that makes it
 // recallable; a worker embeds it after the commit. If the user already has a memory of that type with that
 // ExternalID, Remember stores nothing and returns the id of that memory. An invalid value is an

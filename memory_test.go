@@ -24,7 +24,7 @@ func TestRememberAndGet(t *testing.T) {
 		ExternalID: "D1:3",
 		ValidAt:    at, InvalidAt: at.Add(time.Hour), SessionID: "s1", Seq: new(int64(7)), Speaker: "Ann",
 		AgentID: "coach",
-		Source:  "chat", Category: "music", Importance: new(0.0), Metadata: map[string]any{"tags": []any{"a", nil},
+		Source:  "chat", Category: oxbow.CategorySkill, Importance: new(0.0), Metadata: map[string]any{"tags": []any{"a", nil},
 			"deep": map[string]any{"n": 0.1}},
 		Modality: oxbow.ModalityAudio, Reference: "cello.ogg",
 	}
@@ -42,7 +42,7 @@ func TestRememberAndGet(t *testing.T) {
 		UserID: "ann", Type: oxbow.TypeEpisodic, ID: id, Content: given.Content, ValidAt: at,
 		InvalidAt: at.Add(time.Hour), Version: 1,
 		SessionID: "s1", Seq: 7, Speaker: "Ann", AgentID: "coach", ExternalID: "D1:3", Source: "chat",
-		Category: "music", Tier: "normal", Importance: 0, Strength: 1, MentionCount: 1, Metadata: given.Metadata.(map[string]any),
+		Category: oxbow.CategorySkill, Tier: "normal", Importance: 0, Strength: 1, MentionCount: 1, Metadata: given.Metadata.(map[string]any),
 		Modality: oxbow.ModalityAudio, Reference: "cello.ogg",
 	}, m)
 
@@ -157,6 +157,7 @@ func TestInvalidMemories(t *testing.T) {
 		{"invalid UTF-8", oxbow.NewMemory{UserID: "ann", Content: "a\xffb"}, "content", `"a\xffb"`},
 		{"unknown type", oxbow.NewMemory{UserID: "ann", Content: "x", Type: "general"}, "memory_type", `"general"`},
 		{"trait", oxbow.NewMemory{UserID: "ann", Content: "x", Type: oxbow.TypeTrait}, "memory_type", `"trait"`},
+		{"unknown category", oxbow.NewMemory{UserID: "ann", Content: "x", Category: "爱好"}, "category", `"爱好"`},
 		{"importance above 1", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(1.01)}, "importance",
 			"1.01"},
 		{"importance below 0", oxbow.NewMemory{UserID: "ann", Content: "x", Importance: new(-0.1)}, "importance",

@@ -22,7 +22,7 @@ func TestRecall(t *testing.T) {
 	at := time.Date(2025, 10, 12, 8, 0, 0, 0, time.UTC)
 	id := b.remember(t, oxbow.NewMemory{Content: "I play the cello in an orchestra.", Type: oxbow.TypeEpisodic,
 		ValidAt: at, SessionID: "s1", Seq: new(int64(3)),
-		Speaker: "Ann", AgentID: "coach", ExternalID: "D1", Category: "music", Importance: new(0.9),
+		Speaker: "Ann", AgentID: "coach", ExternalID: "D1", Category: oxbow.CategorySkill, Importance: new(0.9),
 		Metadata: map[string]any{"context": "work", "n": 1}, Reference: "chat/1"})
 	b.remember(t, oxbow.NewMemory{Content: "Ann sold her cello case."})
 	b.remember(t, oxbow.NewMemory{Content: "Bob plays the cello.", UserID: "bob"})
@@ -45,7 +45,7 @@ func TestRecall(t *testing.T) {
 	first.Score, first.Explain, first.CreatedAt, first.ValidAt = 0, oxbow.Explanation{}, time.Time{}, time.Time{}
 	require.Equal(t, oxbow.Result{ID: id, Type: oxbow.TypeEpisodic, Content: "I play the cello in an orchestra.",
 		SessionID: "s1", Seq: 3, Speaker: "Ann",
-		AgentID: "coach", ExternalID: "D1", Category: "music", Importance: 0.9,
+		AgentID: "coach", ExternalID: "D1", Category: oxbow.CategorySkill, Importance: 0.9,
 		Metadata: map[string]any{"context": "work", "n": 1.0}, Modality: oxbow.ModalityText, Reference: "chat/1"}, first)
 
 	only := []string{"I play the cello in an orchestra."}

@@ -40,7 +40,7 @@ type WorkingItem struct {
 	Importance *float64
 	ValidAt    time.Time
 	Speaker    string
-	Category   string
+	Category   Category
 	Metadata   any
 	// Rehearsals counts how often the item came up again. Add ignores it.
 	Rehearsals int

@@ -280,7 +280,7 @@ func TestCommitWorkingMemory(t *testing.T) {
 		oxbow.WorkingItem{Content: "came up again", Type: oxbow.TypeEpisodic, Speaker: "Ann", ValidAt: at,
 			Metadata: map[string]any{"channel": "phone"}},
 		oxbow.WorkingItem{Content: "came up once more"},
-		oxbow.WorkingItem{Content: "important", Importance: new(0.6), Category: "health"},
+		oxbow.WorkingItem{Content: "important", Importance: new(0.6), Category: oxbow.CategoryIdentity},
 		oxbow.WorkingItem{Content: "not quite important", Importance: new(0.59)},
 	)
 	w.Rehearse("came up again")
@@ -302,7 +302,7 @@ func TestCommitWorkingMemory(t *testing.T) {
 	m, err = b.client.Get(t.Context(), "ann", done[1].ID)
 	require.NoError(t, err)
 	require.Equal(t, oxbow.TypeFact, m.Type)
-	require.Equal(t, "health", m.Category)
+	require.Equal(t, oxbow.CategoryIdentity, m.Category)
 	require.InDelta(t, 0.6, m.Importance, 1e-9)
 	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memories`))
 	require.Len(t, w.Items(), 5, "the items stay")

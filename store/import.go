@@ -277,7 +277,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	m := NewMemory{
 		UserID: f.either("user", "user_id"), Content: f.string("content"), Type: MemoryType(f.string("memory_type")),
 		SessionID: f.either("session", "session_id"), Speaker: f.string("speaker"), AgentID: f.string("agent_id"),
-		ExternalID: f.string("external_id"), Source: f.string("source"), Category: f.string("category"),
+		ExternalID: f.string("external_id"), Source: f.string("source"), Category: Category(f.string("category")),
 		Topic: f.string("topic"), Verified: f.boolean("verified"),
 		ValidAt: f.time("valid_at"), InvalidAt: f.time("invalid_at"),
 		ExpiresAt: f.time("expires_at"), Seq: f.integer("seq"), Importance: f.number("importance"), Metadata: f.metadata(),
@@ -367,7 +367,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	row := []any{m.UserID, string(m.Type), m.ID, m.Content, null(m.ValidAt), null(m.InvalidAt)}
 	row = append(row, rest...)
 	row = append(row, null(m.SessionID), m.Seq, null(m.Speaker), null(m.AgentID), null(m.ExternalID), null(m.Source),
-		null(m.Category), m.Importance)
+		null(string(m.Category)), m.Importance)
 	row = append(row, counters...)
 	row = append(row, jsonOrNull(metadata))
 	row = append(row, trait...)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
 // MemoryType is one of the four kinds of memory.
@@ -40,6 +42,17 @@ func Modalities() []Modality {
 	return []Modality{ModalityText, ModalityImage, ModalityAudio, ModalityVideo, ModalityCode, ModalityFile}
 }
 
+// Category is what a memory is about. It decides how much the memory matters, how fast that fades, and what happens to
+// it in a conflict.
+type Category = reasoner.Category
+
+// Categories returns the categories that a program may store. Those of stored memories may be any text, for which
+// oxbow.category_names says what it stands for.
+func Categories() []Category {
+	return []Category{reasoner.Identity, reasoner.StablePreference, reasoner.ShortPreference, reasoner.Objective,
+		reasoner.Skill, reasoner.Temporary}
+}
+
 // NewMemory is a memory to store. Only UserID and Content are required. A zero value means the
 // default.
 type NewMemory struct {
@@ -71,9 +84,10 @@ type NewMemory struct {
 	Speaker string
 	// AgentID is the application's agent that the memory belongs to. Recall can filter by it.
 	AgentID string
-	// Source says where the memory came from and Category what it is about. The application chooses
-	// the values.
-	Source, Category string
+	// Source says where the memory came from. The application chooses the value.
+	Source string
+	// Category is what it is about. Default: none; the worker gives one to a fact.
+	Category Category
 	// Topic is what kind of thing it is: preference, personal, memory, promise, or any other text of at most
 	// 255 bytes. Verified says that a person confirmed it: Oxbow never forgets it by itself.
 	Topic    string
@@ -115,15 +129,15 @@ type Memory struct {
 	SupersededBy uuid.UUID `json:"superseded_by,omitzero"`
 	Version      int       `json:"version"` // 1, plus 1 for each Supersede
 
-	SessionID  string `json:"session_id,omitzero"`
-	Seq        int64  `json:"seq"`
-	Speaker    string `json:"speaker,omitzero"`
-	AgentID    string `json:"agent_id,omitzero"`
-	ExternalID string `json:"external_id,omitzero"`
-	Source     string `json:"source,omitzero"`
-	Category   string `json:"category,omitzero"`
-	Topic      string `json:"topic,omitzero"`
-	Verified   bool   `json:"verified,omitzero"` // a person confirmed it
+	SessionID  string   `json:"session_id,omitzero"`
+	Seq        int64    `json:"seq"`
+	Speaker    string   `json:"speaker,omitzero"`
+	AgentID    string   `json:"agent_id,omitzero"`
+	ExternalID string   `json:"external_id,omitzero"`
+	Source     string   `json:"source,omitzero"`
+	Category   Category `json:"category,omitzero"` // any text, if an INSERT or an import set it
+	Topic      string   `json:"topic,omitzero"`
+	Verified   bool     `json:"verified,omitzero"` // a person confirmed it
 
 	Tier           string         `json:"tier"`       // normal, core or system; the strength of the others never falls
 	Importance     float64        `json:"importance"` // 0 to 1

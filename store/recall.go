@@ -39,7 +39,7 @@ type Result struct {
 	Speaker    string         `json:"speaker,omitzero"`
 	AgentID    string         `json:"agent_id,omitzero"`
 	ExternalID string         `json:"external_id,omitzero"`
-	Category   string         `json:"category,omitzero"`
+	Category   Category       `json:"category,omitzero"`
 	Importance float64        `json:"importance"`
 	Metadata   map[string]any `json:"metadata"`
 	Explain    Explanation    `json:"explain"`

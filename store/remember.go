@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,7 +42,7 @@ type row struct {
 	AgentID    string          `json:"agent_id,omitzero"`
 	ExternalID string          `json:"external_id,omitzero"`
 	Source     string          `json:"source,omitzero"`
-	Category   string          `json:"category,omitzero"`
+	Category   Category        `json:"category,omitzero"`
 	Topic      string          `json:"topic,omitzero"`
 	Verified   bool            `json:"verified,omitzero"`
 	Importance *float64        `json:"importance,omitempty"`
@@ -85,6 +86,10 @@ func (b *Batch) encode(i int) ([]byte, error) {
 	if m.Type == Trait {
 		return nil, Invalid("memory_type", m.Type,
 			"must be fact, episodic or document: only reflection creates traits")
+	}
+	if m.Category != "" && !slices.Contains(Categories(), m.Category) {
+		return nil, Invalid("category", m.Category,
+			"must be identity, stable_preference, short_preference, fact, skill or temporary")
 	}
 	if err := expiry(m.ExpiresAt, time.Now()); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type TimelineEntry struct {
 	ID        uuid.UUID  `json:"id"`
 	Type      MemoryType `json:"memory_type"`
 	Content   string     `json:"content"`
-	Category  string     `json:"category,omitzero"`
+	Category  Category   `json:"category,omitzero"`
 	Speaker   string     `json:"speaker,omitzero"`
 	SessionID string     `json:"session_id,omitzero"`
 

@@ -100,7 +100,7 @@ func withoutSecret(err error, sensitivity int) error {
 func (m *NewMemory) check() (json.RawMessage, error) {
 	err := checkTexts(m.UserID, m.Content, field{"external_id", m.ExternalID}, field{"session_id", m.SessionID},
 		field{"speaker", m.Speaker}, field{"agent_id", m.AgentID}, field{"source", m.Source},
-		field{"category", m.Category}, field{"topic", m.Topic},
+		field{"category", string(m.Category)}, field{"topic", m.Topic},
 		field{"reference", m.Reference})
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ which a secret is found, such as a password, is stored as sensitivity 3.`,
 	f.StringVar(&m.AgentID, "agent", "", "the application's agent that it belongs to")
 	f.StringVar(&m.ExternalID, "external-id", "", "the application's id for it, unique per user and type")
 	f.StringVar(&m.Source, "source", "", "where it came from")
-	f.StringVar(&m.Category, "category", "", "what it is about")
+	choiceFlag(f, &m.Category, "category", "what it is about", store.Categories()...)
 	choiceFlag(f, &m.Modality, "modality", "what TEXT is or describes", store.Modalities()...)
 	f.StringVar(&m.Reference, "reference", "", "URI or path of what TEXT describes")
 	f.Float64Var(&importance, "importance", 0.5, "importance, 0 to 1")

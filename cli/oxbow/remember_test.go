@@ -17,7 +17,7 @@ import (
 func TestRememberAndRecall(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	walnuts := d.ok("remember", "ada", "Ada is allergic to walnuts.", "--importance", "0.9", "--category", "health",
+	walnuts := d.ok("remember", "ada", "Ada is allergic to walnuts.", "--importance", "0.9", "--category", "identity",
 		"--external-id", "allergy", "--metadata", `{"context":"personal","by":{"name":"Ada"}}`)
 	_, err := uuid.Parse(walnuts)
 	require.NoError(t, err, "the id is printed, and nothing else")
@@ -41,7 +41,7 @@ func TestRememberAndRecall(t *testing.T) {
 	require.NotEmpty(t, found)
 	require.Equal(t, walnuts, found[0].ID.String())
 	require.InDelta(t, 0.9, found[0].Importance, 1e-9)
-	require.Equal(t, "health", found[0].Category)
+	require.Equal(t, oxbow.CategoryIdentity, found[0].Category)
 	require.Equal(t, map[string]any{"name": "Ada"}, found[0].Metadata["by"])
 	require.Equal(t, []string{"林下周去京都看樱花。"}, contents(d.recall("林", "去京都做什么", "--limit", "1")))
 	require.Equal(t, "第一行\n第二行：船叫白鹭。", d.recall("林", "船叫什么", "-n", "1")[0].Content)

@@ -77,7 +77,7 @@ func (u *user) printDetails(d details) {
 		field{"stored", m.CreatedAt}, field{"changed", m.UpdatedAt},
 		field{"session", m.SessionID}, field{"seq", fmt.Sprint(m.Seq)}, field{"speaker", m.Speaker},
 		field{"agent", m.AgentID},
-		field{"external id", m.ExternalID}, field{"source", m.Source}, field{"category", m.Category},
+		field{"external id", m.ExternalID}, field{"source", m.Source}, field{"category", string(m.Category)},
 		field{"topic", m.Topic}, field{"verified", verified(m)}, field{"tier", tier(m)},
 		field{"reference", m.Reference}, field{"attached", attached(m.Attachments)},
 		field{"sensitivity", sensitivity(m)},

@@ -120,7 +120,7 @@ func (u *user) printWeight(w weighed) {
 	t.add("time", number(now.Time), "last active on "+u.minute(now.ActivatedAt))
 	t.add("reinforcement", number(now.Reinforcement), "stored or mentioned "+times(m.MentionCount))
 	t.add("conflict", number(now.Conflict), conflictOf(now))
-	t.add("importance", number(now.Importance), cmp.Or(m.Category, "no category"))
+	t.add("importance", number(now.Importance), cmp.Or(string(m.Category), "no category"))
 	t.add("momentum", number(now.Momentum), "mentions of the last days")
 	t.add("strength", number(now.Strength), fmt.Sprintf("strength %.2f when last used or stored", m.Strength))
 	t.add("weight", number(now.Unclamped), "the product")

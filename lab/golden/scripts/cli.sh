@@ -53,7 +53,7 @@ oxbow entities nora
 oxbow entities nora Tom
 oxbow entities nora --json
 oxbow entities demo-zhouyun
-oxbow remember ada "Ada is allergic to walnuts." --importance 0.9 --category health --external-id a1 --at 2024-03-01 | tee id
+oxbow remember ada "Ada is allergic to walnuts." --importance 0.9 --category identity --external-id a1 --at 2024-03-01 | tee id
 oxbow remember ada "Ada is allergic to walnuts." --external-id a1
 oxbow remember ada "艾达下周去京都。" --type episodic --at 2025-03-01 --session chat-1 --seq 4 --speaker Ada --agent desk --source golden --metadata '{"context": "personal"}' --until 2025-03-09
 oxbow remember ada "The view from Ada's window" --type episodic --at 2025-03-02 --modality image --reference photos/view.jpg
