@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,19 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 		"update oxbow.trait_events set reason = 'cormorant' where user_id = $1",
 		"update oxbow.memories_trait set trait_key = 'cormorant' where user_id = $1",
 		"insert into oxbow.sensory (user_id, content) values ($1, 'cormorant')",
+		`update oxbow.memory_archive set content = 'A cormorant, 鸬鹚, archived.', metadata = '{"is": "cormorant"}',
+			tsv = 'cormorant' where user_id = $1`,
+		"update oxbow.fact_subjects set about = 'cormorant' where user_id = $1",
+		"insert into oxbow.trait_evidence select (jsonb_populate_record(e, '{\"event_seq\": 2, \"session_key\": \"cormorant\"," +
+			" \"direction\": \"contradicting\"}')).* from oxbow.trait_evidence e where user_id = $1",
+		`insert into oxbow.weight_log (user_id, memory_type, memory_id, cause, before, after, actor)
+			select user_id, memory_type, memory_id, 'mentioned', 1, 2, 'cormorant' from oxbow.weight_log where user_id = $1`,
+		"update oxbow.embedding_refusals set reason = 'cormorant' where user_id = $1",
+		"update oxbow.llm_calls set error = 'cormorant' where user_id = $1",
+		"update oxbow.memory_sources set session_id = 'cormorant' where user_id = $1",
+		`update oxbow.reflection_cycles set dropped = '["cormorant"]' where user_id = $1`,
+		`insert into oxbow.memories (user_id, content, modality, reference, topic)
+			values ($1, 'A cormorant, 鸬鹚, diving.', 'image', 'cormorant.png', 'cormorant')`,
 	} {
 		exec(t, tx, sql, user)
 	}
@@ -95,9 +109,70 @@ func attempt(t *testing.T, tx db, sql string, args ...any) (text string, affecte
 	return strings.Join(lines, "\n"), affected, failed
 }
 
+// withoutText lists the tables of user data in which no column has a text of the user's.
+var withoutText = []string{"activity", "document_chunks", "entity_edges", "entity_mentions", "extractions",
+	"indexed_vectors", "memory_gists", "memory_links", "memory_term_stats", "memory_vectors", "trait_refusals",
+	"vector_slots"}
+
+// The attacks look for a word in each table that can contain one.
+func TestSecretsAreEverywhere(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	word, _ := secrets(t, tx, bob(t))
+	for _, table := range all[string](t, tx, `
+		select c.relname::text from pg_class c
+		  join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
+		 where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`) {
+		require.Equal(t, !slices.Contains(withoutText, table), one[bool](t, tx,
+			"select exists (select from oxbow."+table+" t where user_id = $1 and strpos(t::text, left($2, 6)) > 0)", bob(t), word), // a stem
+			"secrets must put the word into %s, unless it contains no texts", table)
+	}
+}
+
 func TestCatalogIsKnown(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
+	require.Empty(t, unguarded(t, tx))
+	keys := all[string](t, tx, "select key from oxbow.settings")
+	require.Subset(t, []string{"embedding", "recall", "secrets", "sensory"}, keys, "other settings name users")
+}
+
+// What is new and has no rules is noticed.
+func TestCatalogNoticesWhatIsNew(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t) // of its own, for what others wait for
+	for sql, want := range map[string]string{
+		"create table oxbow.planted (note text)":                    "planted",
+		"create table oxbow.planted (user_id text, note text)":      "planted",
+		"create view oxbow.planted as select * from oxbow.memories": "planted",
+		"create sequence oxbow.planted":                             "planted",
+		"grant select on oxbow.erasures to oxbow_app":               "erasures",
+		"grant update on oxbow.settings to oxbow_app":               "settings",
+		"drop policy app_select on oxbow.memory_archive":            "memory_archive",
+		"alter table oxbow.weight_log disable row level security":   "weight_log",
+		"alter view oxbow.history reset (security_invoker)":         "history",
+		"alter table oxbow.recall_rules add user_id text":           "recall_rules",
+		`create function oxbow.planted(user_id text) returns bigint language sql security definer
+			set search_path = pg_catalog, pg_temp as 'select count(*) from oxbow.memories'`: "oxbow.planted(text)",
+		`create function oxbow.planted(user_id text) returns void language plpgsql security definer
+			as 'begin perform oxbow.check_access(planted.user_id); end'`: "oxbow.planted(text)",
+	} {
+		tx, err := pool.Begin(t.Context())
+		require.NoError(t, err)
+		exec(t, tx, sql)
+		if strings.Contains(sql, "function") {
+			exec(t, tx, "grant execute on function oxbow.planted to oxbow_app")
+			require.Equal(t, []string{want}, unchecked(t, tx), sql)
+		} else {
+			require.Equal(t, []string{want}, unguarded(t, tx), sql)
+		}
+		require.NoError(t, tx.Rollback(t.Context()))
+	}
+}
+
+// unguarded returns the relations that an application could read or write without being kept to its user.
+func unguarded(t *testing.T, tx db) (names []string) {
+	t.Helper()
 	type relation struct {
 		Name                    string
 		Kind                    string
@@ -116,24 +191,21 @@ func TestCatalogIsKnown(t *testing.T) {
 	app := asApp(t, tx)
 	for _, r := range relations {
 		readable, known := noUserData[r.Name]
+		guarded := r.User && r.Secured && r.Policies // by secure_tables
 		switch {
 		case known:
-			require.False(t, r.User, "%s has users now", r.Name)
-			require.Equal(t, readable,
-				one[bool](t, tx, "select has_table_privilege($1, 'oxbow.' || $2::text, 'select')", app, r.Name), r.Name)
-			require.False(t,
-				one[bool](t, tx, "select has_table_privilege($1, 'oxbow.' || $2::text, 'insert, update, delete')", app,
-					r.Name) && r.Kind != "S", r.Name)
+			guarded = !r.User && readable ==
+				one[bool](t, tx, "select has_table_privilege($1, 'oxbow.' || $2::text, 'select')", app, r.Name) &&
+				(r.Kind == "S" || !one[bool](t, tx,
+					"select has_table_privilege($1, 'oxbow.' || $2::text, 'insert, update, delete')", app, r.Name))
 		case r.Kind == "v":
-			require.True(t, r.Invoker, "the view %s shows everything of everyone: with (security_invoker = true)",
-				r.Name)
-		default:
-			require.True(t, r.User && r.Secured && r.Policies,
-				"%s is new: give it a user_id and call secure_tables, or say in noUserData that it needs none", r.Name)
+			guarded = r.Invoker
+		}
+		if !guarded {
+			names = append(names, r.Name)
 		}
 	}
-	keys := all[string](t, tx, "select key from oxbow.settings")
-	require.Subset(t, []string{"embedding", "recall", "secrets", "sensory"}, keys, "other settings name users")
+	return names
 }
 
 func TestTablesLeakNothing(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -268,10 +269,19 @@ func TestAppCannotMakeTraits(t *testing.T) {
 func TestFunctionsWithOwnersRights(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
-	require.Empty(t, all[string](t, tx, `
+	require.Empty(t, unchecked(t, tx))
+	require.Greater(t, one[int](t, tx, `select count(*) from pg_proc p where p.pronamespace = 'oxbow'::regnamespace
+		and p.prosecdef and has_function_privilege('oxbow_app', p.oid, 'execute')`), 30)
+}
+
+// unchecked returns the functions with their owner's rights that have no fixed search_path, or that do not refuse to
+// serve another user.
+func unchecked(t *testing.T, tx db) []string {
+	t.Helper()
+	names := all[string](t, tx, `
 		select p.oid::regprocedure::text from pg_proc p
 		 where p.pronamespace = 'oxbow'::regnamespace and p.prosecdef
-		   and not exists (select from unnest(p.proconfig) c where c ~ '^search_path=pg_catalog, .*pg_temp$')`))
+		   and not exists (select from unnest(p.proconfig) c where c ~ '^search_path=pg_catalog, .*pg_temp$')`)
 
 	type function struct{ Name, Call string }
 	rows, err := tx.Query(t.Context(), `
@@ -286,22 +296,20 @@ func TestFunctionsWithOwnersRights(t *testing.T) {
 	require.NoError(t, err)
 	functions, err := pgx.CollectRows(rows, pgx.RowToStructByPos[function])
 	require.NoError(t, err)
-	require.NotEmpty(t, functions)
-
 	app := asApp(t, tx)
 	for _, setting := range []string{"", ann(t)} {
 		setUser(t, tx, setting)
 		for _, f := range functions {
-			err := fails(t, tx, f.Call, bob(t))
-			require.Equal(t, "42501", err.Code, "%s must begin with check_access: %v", f.Name, err)
-			require.Contains(t, err.Message, app)
-			require.Contains(t, err.Message, bob(t))
-			require.Contains(t, err.Hint, "SET LOCAL oxbow.user_id")
-			if setting != "" {
-				require.Contains(t, err.Detail, setting)
+			_, _, err := attempt(t, tx, f.Call, bob(t))
+			refused := err != nil && err.Code == "42501" && strings.Contains(err.Message, app) &&
+				strings.Contains(err.Message, bob(t)) && strings.Contains(err.Hint, "SET LOCAL oxbow.user_id") &&
+				strings.Contains(err.Detail, setting)
+			if !refused && !slices.Contains(names, f.Name) {
+				names = append(names, f.Name)
 			}
 		}
 	}
+	return names
 }
 
 func TestAppCallsFunctionsForItsUser(t *testing.T) {

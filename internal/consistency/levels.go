@@ -52,7 +52,8 @@ func repairDueLevel(ctx context.Context, db store.DB, userID string, id uuid.UUI
 // memory_archive if its text was short enough to stay.
 const keptSQL = `
 	with kept as materialized (
-	  select m.user_id, m.memory_type::text as type, m.id, m.level, m.content, m.metadata, m.speaker, a.content as original
+	  select m.user_id, m.memory_type::text as type, m.id, m.level, m.content, m.metadata, m.speaker, a.content as original,
+	         m.expired_at is not null as ended
 	    from oxbow.memories m
 	    left join oxbow.memory_archive a
 	      on a.user_id = m.user_id and a.memory_type = m.memory_type and a.memory_id = m.id
@@ -64,6 +65,7 @@ const keptSQL = `
 	  select 'level' as kind, k.level as found, case k.type when 'fact' then 'full or summary, because it is a fact'
 	         else 'full, because it is a ' || k.type end as expected
 	   where k.type <> 'episodic' and (k.type, k.level) <> ('fact', 'summary')
+	     and not (k.ended and k.type = 'fact' and k.level = 'archive') -- an original of a merged memory
 	  union all
 	  select 'original', 'none', 'a row of memory_archive, because its level is ' || k.level
 	   where k.level <> 'summary' and k.original is null
