@@ -234,7 +234,7 @@ func (w *reviewWorker) search(ctx context.Context, userID, words string, person 
 			at = f.CreatedAt
 		}
 		held[i] = reasoner.Held{ID: f.ID, Type: string(f.Type), Content: oneline.Shorten(f.Content, 6000),
-			Speaker: f.Speaker, Category: cmp.Or(reasoner.Category(f.Category), reasoner.Objective), Time: at}
+			Speaker: f.Speaker, Category: cmp.Or(f.Category, reasoner.Objective), Time: at}
 	}
 	if held, err = hideHeld(ctx, w.DB, userID, held); err != nil {
 		return err
