@@ -31,7 +31,7 @@ func (c *Client) AddMessages(ctx context.Context, messages []NewMessage) (ids []
 	ctx, end := c.span(ctx, "AddMessages", attribute.Int("oxbow.messages", len(messages)))
 	defer end(&err)
 	err = c.InTx(ctx, messages[0].UserID, func(tx pgx.Tx) error {
-		found, err := store.Screen(ctx, tx, len(messages), func(i int) (string, int) {
+		found, err := store.Screen(ctx, tx, "content", len(messages), func(i int) (string, int) {
 			return messages[i].Content, messages[i].Sensitivity
 		})
 		if err != nil {

@@ -104,6 +104,11 @@ func TestRefuseSecrets(t *testing.T) {
 				{UserID: "ann", Content: secretPassword + secretCard, Sensitivity: 2}})
 			return err
 		}, "item 1: content" + rule + "card, credential"},
+		"reference": {func() error {
+			_, err := app.Remember(ctx, oxbow.NewMemory{UserID: "ann", Content: "A chart.", Modality: "image",
+				Reference: "https://example.com/chart.png?password=hunter2-9Xk"})
+			return err
+		}, "reference" + rule + "credential"},
 		"messages": {func() error {
 			_, err := app.AddMessages(ctx, []oxbow.NewMessage{{UserID: "ann", SessionID: "s", Content: secretCard}})
 			return err
@@ -126,6 +131,11 @@ func TestRefuseSecrets(t *testing.T) {
 				oxbow.ImportOptions{})
 			return err
 		}, "line 1: content" + rule + "credential"},
+		"imported reference": {func() error {
+			_, err := b.client.Import(ctx, strings.NewReader(`{"user": "ann", "content": "A chart.", "modality": "image", `+
+				`"reference": "https://example.com/chart.png?password=hunter2-9Xk"}`), oxbow.ImportOptions{})
+			return err
+		}, "line 1: reference" + rule + "credential"},
 		"imported message": {func() error {
 			line, err := json.Marshal(map[string]any{"type": "messages", "user_id": "ann", "session_id": "s",
 				"id": uuid.New(), "content": secretPassword})

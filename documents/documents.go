@@ -129,7 +129,7 @@ func Ingest(ctx context.Context, client *oxbow.Client, f NewFile) (report Report
 		chunks[i] = store.FileChunk{Content: chunk.Text, Page: chunk.Page, Heading: chunk.Heading}
 	}
 	err = client.InTx(ctx, f.UserID, func(tx pgx.Tx) error {
-		_, err := store.Screen(ctx, tx, len(chunks), func(i int) (string, int) { return chunks[i].Content, 0 })
+		_, err := store.Screen(ctx, tx, "content", len(chunks), func(i int) (string, int) { return chunks[i].Content, 0 })
 		if bad, ok := errors.AsType[*oxbow.InvalidError](err); ok {
 			return document.Errorf("contains a secret, and the setting secrets refuses them: %s in chunk %d",
 				bad.Value, bad.Index+1)

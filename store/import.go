@@ -356,7 +356,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 			return nil, err
 		}
 	}
-	if err := s.refuseSecrets(f, "content"); err != nil {
+	if err := s.refuseSecrets(f, "content", "reference"); err != nil {
 		return nil, err
 	}
 	sealed, err := s.seal(f, &m)

@@ -36,10 +36,12 @@ func KindsOfSecrets(text string) string {
 	return strings.Join(names, ", ")
 }
 
-// Screen searches n texts that are about to be stored, each with its level, and returns those of levels 0 and 1 that
-// contain a secret, which a client with keys seals. If the setting "secrets" refuses them, it returns an *InvalidError
-// for the first below level 3 instead. It reads the setting only if it finds a secret.
-func Screen(ctx context.Context, db DB, n int, text func(i int) (content string, level int)) (found []int, err error) {
+// Screen searches n texts of a field that are about to be stored, each with its level, and returns those of levels 0
+// and 1 that contain a secret, which a client with keys seals. If the setting "secrets" refuses them, it returns an
+// *InvalidError for the first below level 3 instead. It reads the setting only if it finds a secret.
+func Screen(ctx context.Context, db DB, field string, n int, text func(i int) (content string, level int)) (
+	found []int, err error,
+) {
 	policy := ""
 	for i := range n {
 		content, level := text(i)
@@ -56,7 +58,7 @@ func Screen(ctx context.Context, db DB, n int, text func(i int) (content string,
 			}
 		}
 		if policy == secretsRefused {
-			bad := refusedSecret("content", kinds)
+			bad := refusedSecret(field, kinds)
 			bad.Index = i
 			return nil, bad
 		}
@@ -76,7 +78,13 @@ func refusedSecret(field, kinds string) *InvalidError {
 // setting "secrets" says so. It does not change the slice given. Memories with a speaker, metadata or a reference keep
 // their level, because those are not sealed.
 func SealSecrets(ctx context.Context, db DB, memories []NewMemory, sealer Sealer) (sealed []NewMemory, err error) {
-	found, err := Screen(ctx, db, len(memories), func(i int) (string, int) {
+	_, err = Screen(ctx, db, "reference", len(memories), func(i int) (string, int) {
+		return memories[i].Reference, memories[i].Sensitivity
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := Screen(ctx, db, "content", len(memories), func(i int) (string, int) {
 		return memories[i].Content, memories[i].Sensitivity
 	})
 	if err != nil || len(found) == 0 || sealer == nil {
