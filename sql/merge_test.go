@@ -118,6 +118,10 @@ func TestMergeRefuses(t *testing.T) {
 	fact := remember(t, tx, row{"user_id": user, "content": "A fact."})
 	bobs := remember(t, tx, row{"user_id": bob(t), "memory_type": "episodic", "content": "Had soup."})
 	ended := remember(t, tx, row{"user_id": user, "memory_type": "episodic", "expired_at": ago(-time.Minute)})
+	erased := one[string](t, tx, `select oxbow.merge($1, $2::text[]::uuid[], 'A boat')::text`, user, []string{
+		remember(t, tx, row{"user_id": user, "memory_type": "episodic", "content": "A boat."}),
+		remember(t, tx, row{"user_id": user, "memory_type": "episodic", "content": "A boat again."})})
+	exec(t, tx, `select oxbow.erase_memory($1, $2::text::uuid)`, user, erased)
 	merge, unmerge := `select oxbow.merge($1, $2::text[]::uuid[])`, `select oxbow.unmerge($1, $2::text::uuid)`
 	for name, c := range map[string]struct {
 		sql        string
@@ -128,6 +132,8 @@ func TestMergeRefuses(t *testing.T) {
 		"types":        {merge, []string{ids[0], fact}, "23514", "ids must all be facts or all be episodes"},
 		"users":        {merge, []string{ids[0], bobs}, "OX101", "has no memory " + bobs},
 		"ended":        {merge, []string{ids[0], ended}, "23514", "ids must be a current memory"},
+		"erased":       {merge, []string{ids[0], erased}, "OX101", "has no memory " + erased},
+		"unmerge it":   {unmerge, erased, "OX101", "has no memory " + erased},
 		"not merged":   {unmerge, ids[0], "23514", "id must be a merged memory"},
 		"another's":    {unmerge, bobs, "OX101", "has no memory " + bobs},
 		"no id at all": {unmerge, nil, "23514", "id must not be null"},
