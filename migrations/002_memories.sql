@@ -38,6 +38,7 @@ create table oxbow.memories (
   created_at       timestamptz not null default now(),
   expired_at       timestamptz,
   updated_at       timestamptz,
+  stored_at        timestamptz not null default now(), -- created_at may be earlier, if it was known elsewhere
   forgotten_at     timestamptz,
   forgotten_by     text,                 -- user, auto, merge (W): who forgot it; null: not forgotten, or unknown
   former_ends      timestamptz[], -- each change of invalid_at: when, and the end that was known until then

@@ -29,7 +29,7 @@ func TestLevelsFollowADailyScan(t *testing.T) {
 		user := []string{ann(t), bob(t)}[random.IntN(2)]
 		active := past(1500)
 		sensitivity := random.IntN(2)
-		exec(t, tx, `update oxbow.memories set category = $3, created_at = $4, strength = $5, used_at = $6, mentions = $7,
+		exec(t, tx, `update oxbow.memories set category = $3, created_at = $4, stored_at = $4, strength = $5, used_at = $6, mentions = $7,
 			negated_at = $8, activated_at = $9, source = $10, sensitivity = $11 where user_id = $1 and id = $2`, user, ids[user],
 			[]string{"identity", "skill", "temporary", "无"}[random.IntN(4)], active.Add(-day), 4*random.Float64()*random.Float64(),
 			[]any{nil, active}[random.IntN(2)], []any{nil, mentions(active.Add(-2*day), active)}[random.IntN(2)],
@@ -91,7 +91,7 @@ const lunch = "We had lunch with Anna in Porto. The soup was cold, and the waite
 func aged(t *testing.T, tx db, r row) (id string, created time.Time) {
 	t.Helper()
 	created = time.Now().Add(-3650 * day).Truncate(time.Millisecond)
-	r = row{"user_id": ann(t), "created_at": created}.with(r)
+	r = row{"user_id": ann(t), "created_at": created, "stored_at": created}.with(r)
 	id = remember(t, tx, r)
 	index(t, tx, ann(t))
 	embedded(t, tx, id)
@@ -103,6 +103,21 @@ func embedded(t *testing.T, tx db, id string) {
 	exec(t, tx, `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
 		select user_id, memory_type, id, array_fill(0.1::real, array[1024])::halfvec from oxbow.memories
 		 where user_id = $1 and id = $2 on conflict do nothing`, ann(t), id)
+}
+
+// The time before a memory was stored does not count.
+func TestBackfilledMemoriesKeepAllAtFirst(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	id, _ := aged(t, tx, row{"memory_type": "episodic", "content": lunch, "stored_at": time.Now()})
+	for days, level := range map[time.Duration]string{0: "full", 89: "full", 91: "archive"} {
+		tx, err := tx.Begin(t.Context())
+		require.NoError(t, err)
+		exec(t, tx, `select oxbow.walk_levels($1, 1000), oxbow.settle_levels($1, 1000)`, time.Now().Add(days*day))
+		require.Equal(t, level, one[string](t, tx, `select level from oxbow.memories where user_id = $1 and id = $2`,
+			ann(t), id), days)
+		require.NoError(t, tx.Rollback(t.Context()))
+	}
 }
 
 // settleLevels does the work of settle at a moment.
@@ -267,7 +282,8 @@ func TestSomeMemoriesHaveNoLevels(t *testing.T) {
 func TestLevelsFollowChanges(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
-	id := remember(t, tx, row{"user_id": ann(t), "memory_type": "episodic", "created_at": time.Now().Add(-100 * day)})
+	id := remember(t, tx, row{"user_id": ann(t), "memory_type": "episodic",
+		"created_at": time.Now().Add(-100 * day), "stored_at": time.Now().Add(-100 * day)})
 	exec(t, tx, `select oxbow.walk_levels(now(), 1000)`)
 	next := func() time.Time {
 		t.Helper()

@@ -27,6 +27,7 @@ func TestRecallModes(t *testing.T) {
 	} {
 		ids[name] = remember(t, tx, row{"user_id": ann(t)}.with(given))
 	}
+	exec(t, tx, `update oxbow.memories set stored_at = created_at where user_id = $1`, ann(t))
 	index(t, tx, ann(t))
 	exec(t, tx, `update oxbow.memories set weight_next_at = now() where user_id = $1 and level = 'full'`, ann(t))
 	exec(t, tx, `select oxbow.settle_levels(now(), 1000)`)

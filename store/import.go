@@ -120,6 +120,7 @@ func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 	defaults := map[string]string{
 		"seq":           "coalesce(seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + n)",
 		"created_at":    "coalesce(created_at, now())",
+		"stored_at":     "coalesce(stored_at, now())",
 		"importance":    "coalesce(importance, 0.5)",
 		"metadata":      "coalesce(metadata, '{}')",
 		"version":       "coalesce(version, 1)",
@@ -256,7 +257,7 @@ func (s *importSource) read(line []byte) ([]any, error) {
 // copyColumns lists the columns after n. The last two are for records.
 var copyColumns = []string{
 	"user_id", "memory_type", "id", "content", "valid_at", "invalid_at", "created_at", "expired_at", "updated_at",
-	"forgotten_at", "forgotten_by", "superseded_by", "version", "session_id", "seq", "speaker", "agent_id",
+	"stored_at", "forgotten_at", "forgotten_by", "superseded_by", "version", "session_id", "seq", "speaker", "agent_id",
 	"external_id", "source",
 	"category", "importance", "strength", "mention_count", "activated_at", "used_at", "negated_at", "mentions", "tier",
 	"topic", "verified", "review_at", "reviews", "access_count", "last_accessed_at", "metadata",
@@ -301,7 +302,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	}
 	rest := []any{ // in the order of copyColumns
 		null(f.time("created_at")), null(f.time("expired_at")), null(f.time("updated_at")),
-		null(f.time("forgotten_at")), null(f.string("forgotten_by")),
+		null(f.time("stored_at")), null(f.time("forgotten_at")), null(f.string("forgotten_by")),
 		null(f.uuid("superseded_by")), f.integer("version"),
 	}
 	counters := []any{f.number("strength"), f.integer("mention_count"), null(f.time("activated_at")),

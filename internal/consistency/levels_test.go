@@ -23,6 +23,7 @@ func insertLevels(t *testing.T, pool *pgxpool.Pool, user string) {
 		          ('episodic', 'tag', 300), ('episodic', 'trace', 570), ('episodic', 'archive', 3650)) l(type, name, days)`,
 		`insert into oxbow.memories (user_id, content) select $1, 'Ann has a boat, she said ' || n || ' times'
 		   from generate_series(1, 3) n`,
+		`update oxbow.memories set stored_at = created_at where user_id = $1`,
 		`select count(*) from oxbow.index_memories(array[$1], array(select id from oxbow.memories where user_id = $1))`,
 		`insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
 		 select user_id, memory_type, id, array_fill(0.1::real, array[1024])::halfvec from oxbow.memories

@@ -44,12 +44,13 @@ func (d database) insertEpisodes(n int) {
 	must.OK(pgx.BeginFunc(d.ctx, d, func(tx pgx.Tx) error {
 		must.Get(tx.Exec(d.ctx, "set local session_replication_role = replica"))
 		must.Get(tx.Exec(d.ctx, `
-			insert into oxbow.memories (user_id, memory_type, content, created_at)
+			insert into oxbow.memories (user_id, memory_type, content, stored_at, created_at)
 			select 'user-' || n / 1000, 'episodic', format('I met number %s at the station of town %s. We talked about the '
 			         'weather, the price of bread and the long way home, until it was late. Then number %s went to bed, and I '
 			         'wrote a letter to the mayor of town %s about all of it.', n, n % 997, n, n % 991),
-			       now() - interval '80 days' + n * interval '80 days' / $1::integer
-			  from generate_series(1, $1::integer) n`, n))
+			       at.at, at.at
+			  from generate_series(1, $1::integer) n
+			 cross join lateral (select now() - interval '80 days' + n * interval '80 days' / $1::integer) at(at)`, n))
 		_, err := tx.Exec(d.ctx, `
 			insert into oxbow.memory_terms (user_id, memory_type, memory_id, len, tsv)
 			select m.user_id, m.memory_type, m.id, t.len, t.tsv from oxbow.memories m, oxbow.terms(m.content) t;
@@ -88,7 +89,8 @@ func (b *bench) recallArchived() {
 		created_at) select 'rest', memory_type, content, session_id, seq, agent_id, metadata, valid_at, created_at
 		from oxbow.memories where memory_type = 'fact'`)
 	d.exec("select oxbow.set_policy('level_summary_weight', 0.3)")
-	d.exec(`update oxbow.memories set weight_next_at = now(), created_at = '2015-01-01' where memory_type = 'episodic'`)
+	d.exec(`update oxbow.memories set weight_next_at = now(), created_at = '2015-01-01', stored_at = '2015-01-01'
+		where memory_type = 'episodic'`)
 	for must.Get(store.SettleLevels(d.ctx, d, time.Now(), dueLevels)).Settled > 0 {
 	}
 	b.embedAll(d)

@@ -24,6 +24,7 @@ func TestKilledReviewLeavesTheSameFacts(t *testing.T) {
 		    select '我画了第%%s号房子', null, 1, 400 where i / %[1]d between 9 and 17 union all
 		    select 'I adore the song number %%s', 'stable_preference', 2.9, 1 where i / %[1]d = 18 union all
 		    select 'I bought box %%s', null, 2.9, 1 where i / %[1]d > 18) f(text, category, strength, days)`, people))
+	k.exec(k.dsn, `update oxbow.memories set stored_at = created_at`)
 	k.oxbow(k.dsn, "work", "--until-idle")
 	calm, wild := k.clone("calm"), k.clone("wild")
 

@@ -4,7 +4,8 @@
 -- it was last active. memories.weight_next_at is never later than the next moment at which time alone changes the
 -- level. Facts that are current go no lower than summary, so that they can be found at any age. Traits, documents, ended
 -- and sensitive memories, and the tiers core and system keep their level, but for the originals of a merged memory: the
--- policy merge_archive_days archives them.
+-- policy merge_archive_days archives them. The time before a memory was stored does not count: what an application
+-- stores with an earlier created_at keeps all for as long as a new one.
 
 -- has_levels reports whether time may change the level of a memory.
 create or replace function oxbow.has_levels(_memory oxbow.memories, _now timestamptz) returns boolean
@@ -86,7 +87,8 @@ begin
                 ceil((f.rules).level_trace_days)::integer as d3, ceil((f.rules).level_archive_days)::integer as d4) l
     )
     select m.user_id, m.memory_type, m.id, m.before, n.nth, m.negated_at, m.start, m.today, m.rules, m.weights, m.most,
-           n.from_day, f.first, f.last, m.levelled, m.merged_at
+           n.from_day, f.first, f.last, m.levelled, m.merged_at,
+           m.stored_at + m.days[1] * interval '24 hours' as full_until
       from (select m.*, coalesce(m.activated_at, m.created_at) as start, r.rules, r.weights,
                    case when m.sensitivity = 1 then array(select 2 * d from unnest(r.days) d) else r.days end as days,
                    case when m.memory_type = 'fact' then 1 else 4 end as most,
@@ -95,6 +97,7 @@ begin
              cross join lateral (
                select m.user_id, m.memory_type::text as memory_type, m.id, m.level as before, m.category, m.created_at,
                       m.activated_at, m.used_at, m.mentions, m.negated_at, m.strength, m.tier, m.source, m.sensitivity,
+                      m.stored_at,
                       oxbow.has_levels(m, _now) as levelled,
                       case when m.expired_at is not null and m.forgotten_at is null and m.sensitivity < 2 and exists (
                              select from oxbow.memory_links l
@@ -135,6 +138,10 @@ begin
     level := case when p.levelled then _levels[p.nth + 1] when p.merged_at + _merged <= _now then 'archive'
                   else p.before end;
     next := coalesce(p.start + _day * interval '24 hours', case when level <> 'archive' then p.merged_at + _merged end);
+    if p.levelled and p.before = 'full' and level <> 'full' and _now < p.full_until then
+      level := 'full';
+      next := p.full_until;
+    end if;
     if level = 'archive' and _deleted is not null and p.levelled then
       next := least(next, _deleted + case when before <> 'archive' then _now else (
         select a.since from oxbow.memory_archive a
