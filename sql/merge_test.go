@@ -162,7 +162,7 @@ func TestOriginalsAreArchived(t *testing.T) {
 	exec(t, tx, `select oxbow.settle_levels(now() + interval '31 days', 1000)`)
 	require.Equal(t, 4, one[int](t, tx, kept, user, "archive", false))
 	rightStatistics(t, tx)
-	exec(t, tx, `select oxbow.schedule_levels(array[$1], array[$2::text::uuid], now())`, user, ids[0])
+	exec(t, tx, `select oxbow.schedule_levels(array[$1], array[$2::text::uuid], now() + interval '31 days')`, user, ids[0])
 	require.Zero(t, one[int](t, tx, `select count(*)::int from oxbow.memories
 		where user_id = $1 and level = 'archive' and weight_next_at is not null`, user), "they stay archived")
 	require.Equal(t, []string{"Had soup (4 times, 2026-11-01 to 2026-11-04)"},

@@ -135,7 +135,8 @@ begin
     memory_type := p.memory_type;
     id := p.id;
     before := p.before;
-    level := case when p.levelled then _levels[p.nth + 1] when p.merged_at + _merged <= _now then 'archive'
+    level := case when p.levelled then _levels[p.nth + 1]
+                  when p.merged_at is not null then case when p.merged_at + _merged <= _now then 'archive' else 'full' end
                   else p.before end;
     next := coalesce(p.start + _day * interval '24 hours', case when level <> 'archive' then p.merged_at + _merged end);
     if p.levelled and p.before = 'full' and level <> 'full' and _now < p.full_until then
