@@ -102,7 +102,7 @@ func (d on) v1Imported() string {
 	return d.text(`
 		select string_agg(line::text, E'\n' order by line::text) from (
 		  select to_jsonb(m) - 'trait_window_end' - 'trait_next_transition_at' - 'created_at' - 'seq' - 'trait_confidence_at'
-		  	- 'expired_at' - 'trait_window_start' from oxbow.memories m
+		  	- 'expired_at' - 'stored_at' - 'trait_window_start' from oxbow.memories m
 		  union all select to_jsonb(e) - 'created_at' from oxbow.trait_evidence e
 		  union all select to_jsonb(e) - 'created_at' - 'window_end' - 'at' from oxbow.trait_events e
 		  union all select to_jsonb(h) - 'created_at' - 'new_metadata' - 'old_metadata' from oxbow.memory_history h

@@ -70,7 +70,7 @@ func TestKilledImportV1StoresNothingTwice(t *testing.T) {
 const v1Imported = `
 	select string_agg(line::text, E'\n' order by line::text) from (
 	  select to_jsonb(m) - 'trait_window_start' - 'trait_window_end' - 'trait_next_transition_at' - 'created_at' - 'seq'
-	         - 'trait_confidence_at' - 'expired_at'
+	         - 'trait_confidence_at' - 'expired_at' - 'stored_at'
 	    from oxbow.memories m
 	  union all select to_jsonb(e) - 'created_at' from oxbow.trait_evidence e
 	  union all select to_jsonb(e) - 'created_at' - 'window_end' - 'at' from oxbow.trait_events e
