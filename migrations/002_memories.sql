@@ -90,7 +90,7 @@ create table oxbow.memories (
   trait_review_due_at       timestamptz, -- when a contradiction review became due
   trait_edited_at           timestamptz, -- when a person corrected it; reflection keeps that wording
 
-  -- How much of the memory is kept (sql/code/064_levels.sql): full, summary, tag, trace or archive.
+  -- how far the memory is compressed (sql/code/064_levels.sql): full, summary, tag, trace or archive
   level            text not null default 'full',
   weight_next_at   timestamptz,          -- when time alone may change the level next; null: never, or not computed
 
@@ -142,7 +142,7 @@ create index memories_due_idx        on oxbow.memories (forgotten_at, expires_at
 create index memories_level_idx      on oxbow.memories (weight_next_at) where weight_next_at is not null;
 -- A B-tree, because a BRIN range counts as new forever once a new row has reused the space of an old one.
 create index memories_created_idx    on oxbow.memories (created_at);
--- memories that recall leaves out, and from when on
+-- memories that recall leaves out, and the time from which it does
 create index memories_ended_idx      on oxbow.memories (user_id,
     (case when expired_at is null and forgotten_at is null then least(invalid_at, expires_at) else '-infinity' end))
   where case when expired_at is null and forgotten_at is null then least(invalid_at, expires_at) else '-infinity' end
@@ -182,8 +182,8 @@ create table oxbow.fact_subjects (
 );
 create index fact_subjects_memory_idx on oxbow.fact_subjects (user_id, memory_id);
 
--- What facts and episodes say, as a hash: repetitions say the same (sql/code/089_merge.sql). A merged memory has the
--- gists of its originals, which have none.
+-- Hashes of the statements of facts and episodes: repetitions have the same (sql/code/089_merge.sql). A merged memory
+-- has the gists of its originals, which then have none.
 create table oxbow.memory_gists (
   user_id     text not null,
   memory_type oxbow.memory_type not null,
@@ -193,7 +193,7 @@ create table oxbow.memory_gists (
   primary key (memory_id, user_id, memory_type, gist),
   foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
--- it shares no leading column with the other: without statistics the planner would confuse them
+-- This index and the primary key share no leading column: without statistics the planner would choose the wrong one.
 create index memory_gists_gist_idx on oxbow.memory_gists (user_id, gist);
 
 -- The restrictions on recall (sql/code/100_recall_filter.sql).
@@ -206,7 +206,7 @@ create type oxbow.recall_filter as (
   now      timestamptz,
   rules    oxbow.trait_rules[], -- the policies that govern trait stages
   stages   jsonb,       -- the stages of traits at believed, by id
-  mode     text,        -- normal: only what matters; debug: also what was forgotten or has ended
+  mode     text,        -- normal: only memories with enough weight; debug: also forgotten and ended ones
   rule     oxbow.recall_rules, -- for the mode normal
   history  boolean,     -- return all times, for timeline; the attributes above are ignored
   ids      uuid[],      -- the memories that pass, once listed, and their types

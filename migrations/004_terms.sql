@@ -46,8 +46,8 @@ create table oxbow.memory_term_stats (
   primary key (user_id, memory_type)
 ) with (fillfactor = 50);
 
--- The originals of memories of which less is kept (sql/code/064_levels.sql), with their search terms. content_hash is
--- that of the original. since is when the memory was archived, or else when less of it was first kept.
+-- The originals of compressed memories (sql/code/064_levels.sql), with their search terms. content_hash is that of the
+-- original. since is when the memory was archived or, before that, when it was first compressed.
 create table oxbow.memory_archive (
   user_id      text not null,
   memory_type  oxbow.memory_type not null,

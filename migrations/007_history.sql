@@ -52,7 +52,7 @@ create table oxbow.activity (
   primary key (user_id, id)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 
--- What changed the weights of memories (docs/weight.md). It is only added to, until settle deletes what is old.
+-- The events that changed the weights of memories (docs/weight.md). Rows are only added, and settle deletes old ones.
 create table oxbow.weight_log (
   user_id     text not null,
   id          uuid not null default gen_random_uuid(),
@@ -63,7 +63,7 @@ create table oxbow.weight_log (
     ('mentioned', 'used', 'negated', 'classified', 'restored', 'reviewed', 'merged', 'unmerged')),
   before      double precision not null, -- the unclamped weight at that moment, without the event and with it
   after       double precision not null,
-  times       bigint not null default 1, -- how many mentions or uses it adds up
+  times       bigint not null default 1, -- the number of mentions or uses that the row adds up
   actor       text not null default 'system',
   primary key (user_id, memory_type, memory_id, id),
   foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade

@@ -32,7 +32,7 @@ begin
 end $$;
 call oxbow.grant_app('valid_sealed');
 
--- valid_modality reports whether the kind of a memory and the place of what its content describes are allowed.
+-- valid_modality reports whether the modality and the reference of a memory are allowed.
 create or replace function oxbow.valid_modality(_modality text, _reference text, _sensitivity smallint)
 returns boolean
 language plpgsql immutable as $$

@@ -1,10 +1,10 @@
 -- index_memories indexes the words of memories and adds the memories to the reflection inbox. Each memory
 -- is identified by its user and id; a single user applies to all. It processes memories without a row in
--- memory_terms, so a repeated job changes nothing, and returns their ids, which of them reconcile compares with others
--- (facts that an application stored, images and so on), and which are not text. It writes the terms, adds them to the
--- users' statistics, puts facts and episodes into the inbox, folds facts that repeat a current one, notes the
+-- memory_terms, so a repeated job changes nothing. It returns their ids, those that reconcile compares with others
+-- (facts that an application stored, images and so on), and those that are not text. It writes the terms, adds them to
+-- the users' statistics, puts facts and episodes into the inbox, folds facts that repeat a current one, records the
 -- entities in the metadata, and relates the memories that share them. The inbox receives nothing of users who opted
--- out, and no summaries and merged memories, because the memories that they stand for already count.
+-- out, and no summaries and merged memories, because their originals already count.
 --
 -- Each memory is looked up separately (lateral, or a scalar subquery). A join would be planned by the
 -- statistics of the tables; new tables have none, and every job would read all of its user's memories. The
@@ -98,7 +98,7 @@ begin
       from memory m join fresh f on f.user_id = m.user_id and f.memory_type = m.memory_type and f.memory_id = m.id
      where m.memory_type in ('fact', 'episodic') and coalesce(m.source, '') not in ('summary', 'merge')
        and not m.opted_out
-       and m.id <> all(_seen) -- it was, before less of it was kept
+       and m.id <> all(_seen) -- it was in the inbox before it was compressed
     on conflict do nothing
   )
   select array_agg(f.memory_id),
@@ -121,7 +121,7 @@ begin
   if cardinality(_fresh) < 64 and oxbow.waiting_jobs(4) < 4 then
     perform oxbow.clean_terms();
   end if;
-  if _old then -- imported, so the walk through new memories has passed it. What is locked is in use: no wait for it
+  if _old then -- imported with an old time, which walk_levels has passed; it skips locked memories, which are in use
     perform oxbow.schedule_levels(array_agg(m.user_id), array_agg(m.id), now())
        from unnest(_users, _ids) i(user_id, id)
       cross join lateral (
@@ -169,7 +169,7 @@ declare
   _gone_users text[] := '{}';
   _gone uuid[] := '{}';
 begin
-  perform oxbow.expand_memory(a.user_id, a.memory_id) -- facts that repeat one of which less is kept
+  perform oxbow.expand_memory(a.user_id, a.memory_id) -- compressed facts that new ones repeat
      from unnest(_user_ids, _ids) i(user_id, id)
     cross join lateral (select n.user_id, n.content_hash from oxbow.memories_fact n
                          where n.user_id = coalesce(i.user_id, _user_ids[1]) and n.id = i.id offset 0) n

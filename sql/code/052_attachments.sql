@@ -2,8 +2,8 @@
 -- memory, as a fact in the same words is. The memory supersedes it, counts it as a mention, and shows its reference.
 -- sql/code/089_attach.sql decides.
 
--- is_attached reports whether a memory was folded into the one that supersedes it as an image, recording or file of it.
--- An earlier version of that one is linked to it.
+-- is_attached reports whether a memory is an image, recording or file that was folded into the memory that supersedes
+-- it. An earlier version of a memory has a link from its successor instead.
 create or replace function oxbow.is_attached(_memory oxbow.memories) returns boolean
 language sql stable parallel safe
 return (_memory).reference is not null and (_memory).superseded_by is not null and not exists (
@@ -12,8 +12,8 @@ return (_memory).reference is not null and (_memory).superseded_by is not null a
      and l.from_id = (_memory).superseded_by and l.relation in ('supersedes', 'merged_from'));
 
 -- attachments returns the images, recordings and files that were folded into a memory, oldest first, or null:
--- [{"id", "modality", "reference", "caption", "at"}]. Of more than 10 it returns the latest. believed_as_of selects
--- those that were known then.
+-- [{"id", "modality", "reference", "caption", "at"}]. It returns the latest 10. believed_as_of selects those that were
+-- known then.
 create or replace function oxbow.attachments(user_id text, id uuid, believed_as_of timestamptz default null)
 returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -23,7 +23,7 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 begin
   perform oxbow.check_access(attachments.user_id);
   return (
-    with recursive folded as ( -- also what was folded into a fact that was folded itself
+    with recursive folded as ( -- also attachments of a fact that was folded itself
       select attachments.id as id
       union
       select m.id from folded f

@@ -24,7 +24,8 @@ return case when _believed is null then invalid_at
             else invalid_at end;
 
 -- holds reports whether a version of a memory is valid at _valid in the world, as believed at _believed; null means
--- now. A version superseded by then was valid until its end. None is valid from expires_at on, ended or not.
+-- now. A version superseded by then was valid until its end. No version is valid after expires_at, even if settle has
+-- not ended it yet.
 create or replace function oxbow.holds(created_at timestamptz, expired_at timestamptz, valid_at timestamptz,
   invalid_at timestamptz, _valid timestamptz, _believed timestamptz, _now timestamptz,
   former_ends timestamptz[] default null, expires_at timestamptz default null) returns boolean

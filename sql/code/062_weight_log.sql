@@ -1,9 +1,9 @@
--- The log of what changed the weights of memories (design §11). A weight is computed and not stored, so whatever changes
--- what it is computed from calls log_weight in the same transaction. Time alone is not logged, and neither is a change
--- of policies.
+-- The log of the events that changed the weights of memories (design §11). A weight is computed and not stored, so
+-- functions that change its inputs call log_weight in the same transaction. The passing of time and changes of policies
+-- are not logged.
 
--- log_weight notes what an event did to the weight of a memory. before and after are its weights at the moment _at,
--- without the event and with it. An event that changes nothing is not noted.
+-- log_weight records the effect of an event on the weight of a memory. before and after are its weights at the moment
+-- _at, without the event and with it. An event that does not change the weight is not recorded.
 create or replace function oxbow.log_weight(_user_id text, _type text, _id uuid, _at timestamptz, _cause text,
   _before double precision, _after double precision, _times bigint, _actor text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$

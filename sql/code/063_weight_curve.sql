@@ -1,9 +1,9 @@
--- When the weight of a memory crosses a level, if nothing happens to the memory.
+-- The days on which the weight of a memory crosses a level if nothing happens to the memory.
 
--- weight_first returns the first of the days _from to _to, counted from _start, on which the weight of a memory is below
--- a level or, without _below, not below it. It returns null if there is none. Without events every factor but the
--- conflict falls or stays, and the conflict factor goes one way. So the factors at the ends of a period bound the weight
--- within it: a period that cannot contain such a day is skipped, and others are halved.
+-- weight_first returns the first of the days _from to _to, counted from _start, on which the weight of a memory is
+-- below a level or, without _below, not below it. It returns null if no day is. Without events, the conflict factor
+-- changes in one direction only, and no other factor rises. So the factors at the ends of a period bound the weight
+-- within it: weight_first skips a period that cannot contain such a day, and halves others.
 create or replace function oxbow.weight_first(_memory oxbow.memories, _rules oxbow.recall_rules, _start timestamptz,
   _level double precision, _below boolean, _from integer, _to integer) returns integer
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -47,9 +47,9 @@ begin
   end loop;
 end $$;
 
--- weight_crossings returns when the unclamped weight of a memory will be below a level, if nothing happens to the memory:
--- a row for the moment at, and one for each later day on which that changes, within the given number of days. Days have
--- 24 hours and count from at, or from the last event if that is later.
+-- weight_crossings reports whether the unclamped weight of a memory is below a level if nothing happens to the memory:
+-- in a row for the moment at, and in one for each later day on which that changes, within the given number of days.
+-- Days have 24 hours and count from at, or from the last event if that is later.
 create or replace function oxbow.weight_crossings(user_id text, id uuid, level double precision,
   at timestamptz default now(), days integer default 36525)
 returns table (day integer, "when" timestamptz, below boolean)

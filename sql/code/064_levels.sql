@@ -1,11 +1,11 @@
--- Levels: less of a memory is kept as its weight falls (W; design §11). full, summary, tag, trace, archive: docs/weight.md
--- says what each keeps. A memory has a level if its weight is below the policy level_<level>_weight and it was not
--- active for level_<level>_days, and the same holds for the levels before it. Both are looked at on whole days since
--- it was last active. memories.weight_next_at is never later than the next moment at which time alone changes the
--- level. Facts that are current go no lower than summary, so that they can be found at any age. Traits, documents, ended
--- and sensitive memories, and the tiers core and system keep their level, but for the originals of a merged memory: the
--- policy merge_archive_days archives them. The time before a memory was stored does not count: what an application
--- stores with an earlier created_at keeps all for as long as a new one.
+-- Levels: memories are compressed as their weight falls (W; design §11). The levels are full, summary, tag, trace and
+-- archive; docs/weight.md lists what each keeps. A memory has a level if its weight is below the policy
+-- level_<level>_weight, it was not active for level_<level>_days, and both are true of the levels before it. They are
+-- tested at whole days since it was last active. memories.weight_next_at is never later than the next moment at which
+-- time alone changes the level. Current facts go no lower than summary, so that they can be found at any age. Traits,
+-- documents, ended and sensitive memories, and those of the tiers core and system keep their level, except the
+-- originals of a merged memory: the policy merge_archive_days archives them. The time before a memory was stored does
+-- not count: one that is stored with an earlier created_at stays full for as long as a new one.
 
 -- has_levels reports whether time may change the level of a memory.
 create or replace function oxbow.has_levels(_memory oxbow.memories, _now timestamptz) returns boolean
@@ -22,12 +22,12 @@ language sql immutable parallel safe
 return case when _time < 1 and _level > 0 then
   least(greatest(floor((_weight / _time / _level - 1) * _day / (1 / _time - 1)) + 1, _from), 36526) end;
 
--- weight_below brackets the first of the days _from to 36,525, counted from _start, on which the weight of a memory that
--- was not negated is below a level: it is one of first to last, or there is none if first is later. Such a weight only
--- falls. So the other factors of a day before it, with the time factor alone, give a day not before it; those of a day
--- after it give one not after it. Between the first two such days a line gives a third, and two more come so close that
--- most brackets have one day. They are null if the weight does not depend on time. The planner inlines the function, and
--- so computes a thousand memories at once.
+-- weight_below returns a bracket, first to last, of the first of the days _from to 36,525, counted from _start, on
+-- which the weight of a memory that was not negated is below a level. If first is later than that, no such day exists.
+-- The weight only falls. So if only the time factor changed, the other factors of an earlier day would give a day that
+-- is not too early, and those of a later day one that is not too late. A line between the first two such days gives a
+-- third, and two more come so close that most brackets have one day. first and last are null if the weight does not
+-- depend on time. The planner inlines the function, so a statement computes a thousand memories at once.
 create or replace function oxbow.weight_below(_category text, _created_at timestamptz, _activated_at timestamptz,
   _used_at timestamptz, _mentions oxbow.mention[], _strength double precision, _tier text, _source text,
   _start timestamptz, _level double precision, _from integer, _rules oxbow.recall_rules)
@@ -54,8 +54,8 @@ language sql stable parallel safe as $$
 $$;
 
 -- plan_levels computes the levels that memories should have at a moment, and when time alone changes these next. Each
--- memory is identified by its user and id. Those that has_levels excludes keep their level. What is archived is due again
--- when settle_levels forgets it (policy archive_delete_days).
+-- memory is identified by its user and id. Those that has_levels excludes keep their level. An archived memory is due
+-- again when settle_levels forgets it (policy archive_delete_days).
 create or replace function oxbow.plan_levels(_user_ids text[], _ids uuid[], _now timestamptz)
 returns table (user_id text, memory_type text, id uuid, before text, level text, next timestamptz)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -153,8 +153,8 @@ begin
 end $$;
 call oxbow.grant_worker('has_levels', 'day_reaching', 'weight_below', 'plan_levels');
 
--- schedule_levels notes when the levels of memories change next, and returns how many. A level that differs from the one
--- that the memory has now is due at once, and settle_levels writes it.
+-- schedule_levels writes when the levels of memories change next, and returns the number of memories. If a memory
+-- should have another level now, it is due at once, and settle_levels writes the level.
 create or replace function oxbow.schedule_levels(_user_ids text[], _ids uuid[], _now timestamptz) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -186,9 +186,9 @@ begin
      where r.key ~ '^(level|weight|memory_strength)_');
 end $$;
 
--- walk_levels schedules at most _limit memories that became old enough for another level, and returns how many it looked
--- at. It follows their creation, so that an INSERT need not schedule. A change of the policies that govern weights and
--- levels begins the walk again.
+-- walk_levels schedules at most _limit memories that became old enough for another level, and returns how many it
+-- looked at. It walks in the order of creation, so an INSERT need not schedule. A change of the policies that govern
+-- weights and levels begins the walk again.
 create or replace function oxbow.walk_levels(_now timestamptz, _limit integer) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -226,7 +226,7 @@ begin
   return _n;
 end $$;
 
--- summary_of returns the first sentences of a text, at least one, of about _tokens.
+-- summary_of returns the sentences at the beginning of a text that fit into about _tokens, at least one.
 create or replace function oxbow.summary_of(_text text, _tokens integer) returns text
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -253,9 +253,9 @@ return array(select n.name
                       where e ->> 'kind' is distinct from 'self' and e ->> 'name' <> '' group by 1) n
               order by n.nth limit _limit);
 
--- tag_of returns the key words of an episode: names, and the longest of its other words, five in all. The words are in
--- the order of the text. Only the term index knows how rare a word is, and eight searches cost more than all the rest.
--- The planner inlines the function. Without terms it returns nothing.
+-- tag_of returns the keywords of an episode: names, and the longest of its other words, five in all. The words are in
+-- the order of the text. It does not choose rare words, because eight searches in the term index would cost more than
+-- all the rest. The planner inlines the function. Without terms it returns nothing.
 drop function if exists oxbow.tag_of(text, text, jsonb, tsvector); -- an earlier version searched the term index
 create or replace function oxbow.tag_of(_text text, _metadata jsonb, _tsv tsvector) returns table (tag text)
 language sql stable parallel safe as $$
@@ -277,10 +277,9 @@ language sql stable parallel safe as $$
            where _tsv is not null offset 0) t
 $$;
 
--- compress_memories writes the levels that memories have now, which are lower than those that they had, and when each
--- changes next. The original goes to memory_archive as soon as less than all of it is kept. A tag and a trace have the
--- search terms of what is kept and no vector; what is archived has neither, and names nobody. The caller has locked the
--- memories.
+-- compress_memories lowers memories to the given levels, and writes when each changes next. It copies the original to
+-- memory_archive before it first shortens the text. A tag and a trace have the search terms of the shortened text and
+-- no vector; an archived memory has neither, and no entities. The caller has locked the memories.
 create or replace function oxbow.compress_memories(_user_ids text[], _types text[], _ids uuid[], _levels text[],
   _next timestamptz[], _now timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -433,8 +432,8 @@ end $$;
 call oxbow.grant_worker('level_rules', 'schedule_levels', 'walk_levels', 'summary_of', 'names_of', 'tag_of',
                         'compress_memories', 'settle_levels');
 
--- follow_activation brings a memory back to full that is active again or raised, with its text and metadata. It makes
--- others due if something happened that may lower their level earlier than weight_next_at.
+-- follow_activation restores the level full, the text and the metadata of a memory that became active again or was
+-- raised. It makes other memories due if a change may lower their level earlier than weight_next_at.
 create or replace function oxbow.follow_activation() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -463,7 +462,7 @@ create or replace trigger follow_activation
   for each row when (old.weight_next_at is not null or old.level <> 'full' or new.created_at < now() - interval '1 day')
   execute function oxbow.follow_activation();
 
--- return_memory gives a memory that is full again its search terms, and has embed compute what else it lost.
+-- return_memory restores the search terms of a memory that became full again, and enqueues embed for the rest.
 create or replace function oxbow.return_memory() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
@@ -497,7 +496,7 @@ end $$;
 create or replace trigger return_memory after update on oxbow.memories
   for each row when (old.level <> 'full' and new.level = 'full') execute function oxbow.return_memory();
 
--- follow_forgetting makes the memories of a user due whose forgetting factor changed.
+-- follow_forgetting makes the memories of a user due when the forgetting factor of the user changes.
 create or replace function oxbow.follow_forgetting() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -75,7 +75,7 @@ return case when not _chinese then _context else case _context
   when 'work' then '工作' when 'personal' then '个人' when 'social' then '社交'
   when 'learning' then '学习' when 'general' then '一般' else _context end end;
 
--- context_mark returns what precedes a memory that is not text in the block.
+-- context_mark returns the mark before a memory in the block, such as "[image] "; it is empty for text.
 create or replace function oxbow.context_mark(_modality text, _chinese boolean) returns text
 language sql immutable parallel safe
 return case when _modality = 'text' then '' when not _chinese then '[' || _modality || '] ' else case _modality

@@ -44,7 +44,7 @@ begin
 end $$;
 
 -- context_memories returns the candidates among other memories, in the order of recall or, without a query,
--- by importance and recency. It leaves out those that only say what a better one says.
+-- by importance and recency. It leaves out those that repeat a better one.
 create or replace function oxbow.context_memories(_user_id text, _query text, _embedding halfvec, _max_tokens integer,
   _types text[], _contexts text[], _agent text, _now timestamptz)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,

@@ -47,9 +47,8 @@ $$;
 call oxbow.grant_worker('refuse_vectors');
 
 -- embeddables returns the remaining work of embed for memories that exist and are neither forgotten nor sealed. A text
--- that the model's provider refuses counts as having a vector, and so does one of which a tag or a trace is kept. Of a
--- summary, all of the text is embedded. The plan is kept, because planning takes longer than
--- execution.
+-- that the model's provider refuses counts as having a vector, and so does a tag or a trace. A summary is embedded with
+-- its original text. The plan is kept, because planning takes longer than execution.
 create or replace function oxbow.embeddables(_user_ids text[], _ids uuid[], _model text)
 returns table (user_id text, id uuid, content text, speaker text, reference text, has_terms boolean,
   has_vector boolean)

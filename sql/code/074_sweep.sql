@@ -1,8 +1,8 @@
 -- Queries of the job sweep.
 
 -- is_unembedded reports whether embed still has work for a memory. A text that the model's provider refuses
--- counts as done, and so does a memory of sensitivity 2 or 3, one that is archived, and the vector of a tag or trace. (The body is a string, because a parsed body would keep
--- reembed from dropping the table of vectors.)
+-- counts as done, and so does a memory of sensitivity 2 or 3, an archived one, and the vector of a tag or trace. (The
+-- body is a string, because a parsed body would keep reembed from dropping the table of vectors.)
 create or replace function oxbow.is_unembedded(_user_id text, _memory_type text, _id uuid, _model text) returns boolean
 language sql stable as $$
   select not exists (select from oxbow.memories m

@@ -2,7 +2,7 @@
 -- adds a row to memory_history. Error codes: OX101 no such memory, OX102 already superseded, OX103
 -- forgotten, OX104 not forgotten.
 
--- expand_memory has all of a memory kept again (064_levels.sql).
+-- expand_memory restores the original of a compressed memory (064_levels.sql).
 create or replace function oxbow.expand_memory(_user_id text, _id uuid) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   update oxbow.memories m set level = 'full' where m.user_id = _user_id and m.id = _id and m.level <> 'full';
@@ -54,8 +54,9 @@ end $$;
 -- and believed until now. To supersede a version that was wrong from the start, pass its own valid_at. A new version
 -- with that beginning, or one within a time that is over, ends when the old one did. It inherits type, session and
 -- position in it, speaker, agent, source, category, topic, importance, strength, tier, expiry, modality and reference,
--- but not verified, because nobody has confirmed the new text. Unless metadata is given, it also inherits that, with only the entities
--- that the new content names. external_id stays with the old version, so that a repeated import still finds it.
+-- but not verified, because nobody has confirmed the new text. Unless metadata is given, it also inherits the metadata,
+-- with only the entities that the new content names. external_id stays with the old version, so that a repeated import
+-- still finds it.
 create or replace function oxbow.supersede(user_id text, id uuid, content text, valid_at timestamptz default null,
   metadata jsonb default null, reason text default null, actor text default 'app') returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -70,8 +71,8 @@ begin
     raise exception using
       errcode = 'OX102',
       message = format('memory %s expired at %s', old.id, old.expires_at),
-      hint    = format('Insert a new memory, or select oxbow.promote(user_id => %L, id => %L) this one.', old.user_id,
-                       old.id);
+      hint    = format('Insert a new memory, or make this one permanent: select oxbow.promote(user_id => %L, id => %L).',
+                       old.user_id, old.id);
   elsif old.expired_at is not null then
     raise exception using
       errcode = 'OX102',
@@ -123,9 +124,9 @@ begin
 end $$;
 call oxbow.grant_app('supersede');
 
--- repeats_of returns a memory with the originals that were merged into it, and what was folded into these: facts of equal
--- oxbow.content_hash, images, recordings and files. Of a forgotten memory it leaves out those that were restored
--- separately.
+-- repeats_of returns a memory with the originals that were merged into it, and the memories that were folded into
+-- these: facts of equal oxbow.content_hash, images, recordings and files. For a forgotten memory it leaves out those
+-- that were restored separately.
 create or replace function oxbow.repeats_of(_user_id text, _id uuid) returns uuid[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive itself as (
@@ -176,8 +177,8 @@ end $$;
 --   user   a person or an application, by oxbow.forget
 --   auto   Oxbow, such as the reviewer, and a summary because of what it covers
 --   merge  merging
--- It can be restored for 30 days, after which sweep erases it. A merged memory is forgotten with its originals; to forget
--- one of these unmerges it. The result is whether it was not forgotten already.
+-- It can be restored for 30 days, after which sweep erases it. A merged memory is forgotten with its originals;
+-- forgetting one of the originals unmerges it. The function returns false if the memory was forgotten already.
 create or replace function oxbow.forget_memory(_user_id text, _id uuid, _by text, _actor text, _reason text)
 returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -226,9 +227,9 @@ begin
 end $$;
 call oxbow.grant_app('forget');
 
--- restore reverts a forget, or makes a fact current again that another replaced; the other stays. It brings a memory of
--- which less was kept back to full. A memory that time would soon compress again is active again. One that was forgotten
--- before it was embedded is embedded now. An original of a merged memory is restored by unmerging that.
+-- restore reverts a forget, or makes a fact current again that another replaced; the other stays. It restores the
+-- original of a compressed memory, and makes it active again if time would soon compress it. It enqueues embed for a
+-- memory that was forgotten before it was embedded. It restores an original of a merged memory by unmerging that one.
 create or replace function oxbow.restore(user_id text, id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

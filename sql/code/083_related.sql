@@ -2,9 +2,9 @@
 
 -- relate_memories links each of the given memories to at most related_links other current ones (relation related_to).
 -- Those that share the most of its names and subjects come first; the weight is the mean of that share and of the
--- similarity of the vectors, 0 to 1. A name or a subject that more than related_shared memories share says nothing, nor
--- does the speaker's. A pair is linked once, from the memory that was indexed later. Memories that are being erased are
--- skipped, so this waits for no lock.
+-- similarity of the vectors, 0 to 1. It ignores names and subjects that more than related_shared memories share, and
+-- the name of the speaker. A pair is linked once, from the memory that was indexed later. Memories that are being
+-- erased are skipped, so the function does not wait for locks.
 create or replace function oxbow.relate_memories(_user_id text, _ids uuid[]) returns void
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set jit = off as $$
@@ -116,9 +116,9 @@ begin
 end $$;
 call oxbow.grant_app('related');
 
--- origins returns what each of the given memories was made from: what it summarizes (source), merges (merged_from),
--- shortens (compressed_from), replaced (supersedes) or has counted as a repetition (repeats), and the evidence for a
--- trait (evidence).
+-- origins returns the memories from which each of the given memories was made: those that it summarizes (source),
+-- merges (merged_from), shortens (compressed_from), replaced (supersedes) or counted as a repetition (repeats), and the
+-- evidence for a trait (evidence).
 create or replace function oxbow.origins(_user_id text, _ids uuid[])
 returns table (origin_of uuid, relation text, type text, id uuid)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -146,10 +146,10 @@ begin
      where m.memory_type = 'trait' and e.user_id = _user_id and e.trait_id = m.id and e.direction = 'supporting') o;
 end $$;
 
--- provenance returns what a memory was made from: the memories behind it, step by step, and the messages in which they
--- were said. It returns the nearest max_results (1 to 1,000), each once, nearest first, and goes at most 100 steps.
+-- provenance returns the memories from which a memory was made, step by step, and the messages in which they were said.
+-- It returns the nearest max_results (1 to 1,000), each once, nearest first, and goes at most 100 steps.
 -- origin_of is the memory that was made from it. relation is as in oxbow.origins, and said for a message. Forgotten
--- memories are left out, with what is behind them; the content of sensitive ones (2 and 3) is null.
+-- memories and their own origins are left out; the content of sensitive ones (2 and 3) is null.
 create or replace function oxbow.provenance(user_id text, id uuid, max_results integer default 100)
 returns table (step integer, origin_of uuid, relation text, memory_type text, memory_id uuid, message_id uuid,
   session_id text, speaker text, content text, at timestamptz)

@@ -41,7 +41,7 @@ begin
   if _ids is distinct from _seen then -- a fact was folded in the meantime
     perform oxbow.lock_traits(_user_id, _ids);
   end if;
-  -- what was merged of it quotes it, and is erased; the other originals come back
+  -- a memory merged from it quotes it, and is erased; the other originals become current again
   _merges := oxbow.merged_into(_user_id, _ids);
   perform oxbow.split_merge(_user_id, i.id, 'system', false) from unnest(_merges) i(id);
   _ids := _ids || _merges;

@@ -172,7 +172,7 @@ begin
   elsif old.expires_at is null or old.expired_at < old.expires_at then -- it does not expire, or ended before
     return false;
   end if;
-  -- An expired memory becomes current again. If settle has not ended it yet, note that it did not hold meanwhile.
+  -- An expired memory becomes current again. If settle has not ended it yet, record that it did not hold meanwhile.
   update oxbow.memories m
      set expires_at = null, expired_at = null,
          invalid_at = case when old.expired_at is null or old.invalid_at <> greatest(old.expires_at, old.valid_at)

@@ -1,8 +1,8 @@
 -- Reconciliation: facts that an application stored are compared with the user's current facts about the same subject,
 -- and replace or repeat them, as statements in a conversation do.
 
--- facts_about returns the current facts of a user about any of the given subjects, of each at most _limit, the newest.
--- It leaves out facts that will expire, since one that lasts must not be taken for a repetition of them.
+-- facts_about returns the newest current facts of a user about the given subjects, at most _limit for each subject. It
+-- leaves out facts that will expire, because a lasting fact is not a repetition of them.
 create or replace function oxbow.facts_about(_user_id text, _about text[], _limit integer)
 returns table (id uuid, content text, speaker text, category text, at timestamptz, about text[])
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -41,8 +41,8 @@ $$;
 call oxbow.grant_worker('reconciles');
 
 -- facts_to_reconcile returns those of the given facts that are current, in the order in which they became true, and
--- the number of the user's writes so far, by which the writer notices others. A fact that will expire replaces none.
--- category is one of the six of W, or empty. It returns none for a user whose facts are not reconciled.
+-- the number of the user's writes so far, by which the writer notices other writes. A fact that will expire replaces no
+-- other. category is one of the six of W, or empty. It returns no facts for a user whose facts are not reconciled.
 create or replace function oxbow.facts_to_reconcile(_user_id text, _ids uuid[])
 returns table (id uuid, content text, speaker text, category text, at timestamptz, number bigint)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -79,8 +79,8 @@ declare
   _after double precision;
   _current bigint;
 begin
-  -- The facts first, as erasing a user does, which then waits. What was decided no longer holds if one has ended since:
-  -- a fact that was forgotten must not replace another.
+  -- Lock the facts first, as erase_user does, which then waits. The decisions are out of date if one of the facts has
+  -- ended since: a forgotten fact must not replace another.
   perform from json_to_recordset(_facts) f (id uuid)
     join oxbow.memories_fact m on m.user_id = _user_id and m.id = f.id
    where m.expired_at is null and m.forgotten_at is null and m.sensitivity < 2

@@ -1,6 +1,6 @@
--- Secrets: the worker searches texts for them before it indexes them or shows them to a model (internal/secrets), and
--- raises the memories and messages in which it finds one to level 2. Such texts are read by id only. With the policy
--- refuse it also forgets the memories and removes the texts of the messages; clients do not store them at all.
+-- Secrets: the worker searches texts for secrets before it indexes them or shows them to a model (internal/secrets),
+-- and raises memories and messages that contain one to level 2, which is read by id only. With the policy refuse it
+-- also forgets the memories and removes the texts of the messages; clients do not store them at all.
 
 -- secrets_policy returns what the setting secrets says about texts with a secret: mark, refuse or store.
 create or replace function oxbow.secrets_policy() returns text
@@ -10,7 +10,7 @@ $$;
 call oxbow.grant_app('secrets_policy');
 
 -- mark_secrets raises memories to level 2, with the kinds of secrets in their history, and returns those that have that
--- level now. It marks a memory once: whoever lowers its level afterwards, or restores it, has decided. Rows are locked
+-- level now. It marks a memory once, so a person can lower the level afterwards, or restore the memory. Rows are locked
 -- in the order of users and ids.
 create or replace function oxbow.mark_secrets(_user_ids text[], _ids uuid[], _kinds text[])
 returns table (user_id text, id uuid)
@@ -73,8 +73,8 @@ begin
 end $$;
 call oxbow.grant_worker('mark_secret_messages');
 
--- follow_sensitivity removes a memory that was raised to level 2 from the indexes and the inbox, and has one that was
--- lowered below it embedded.
+-- follow_sensitivity removes a memory that was raised to level 2 from the indexes and the inbox, and enqueues embed for
+-- one that was lowered below level 2.
 create or replace function oxbow.follow_sensitivity() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$

@@ -1,7 +1,7 @@
--- How an image, recording or file finds the memory that it belongs to (the job reconcile).
+-- Attaching images, recordings and files to the memories that they belong to (the job reconcile).
 
--- caption_terms returns the words of a caption that say something: without those for the recording itself, and without
--- single characters.
+-- caption_terms returns the words of a caption without words for the medium, such as "photo", and without single
+-- characters.
 create or replace function oxbow.caption_terms(_caption text) returns text[]
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
   select array(
@@ -12,9 +12,10 @@ language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
      where w !~ '^[+@]' and (length(w) > 1 or w ~ '^[0-9a-z]'));
 $$;
 
--- memory_of_upload returns the current memory that an image, recording or file belongs to, or null: the one that its
--- metadata names (belongs_to: the id or the external_id), or else the text of the same conversation or the same day
--- that has at least the share _least of the words of its caption, all its numbers, and negates if the caption does.
+-- memory_of_upload returns the current memory that an image, recording or file belongs to, or null. It is the one that
+-- the metadata names (belongs_to: the id or the external_id), or else a text of the same conversation or the same day
+-- that has at least the share _least of the words of the caption, all its numbers, and a negation if the caption has
+-- one.
 create or replace function oxbow.memory_of_upload(_upload oxbow.memories, _least double precision, _timezone text)
 returns uuid
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan

@@ -1,8 +1,9 @@
 -- Merging: memories that say the same, and repetitions of an event, become one memory (W). It is a new memory of source
--- 'merge' that supersedes the originals, to which its links merged_from lead. Its text and counters are Oxbow's own: a
--- later repetition joins it in place, and history keeps the earlier texts.
+-- 'merge' that supersedes the originals and has links merged_from to them. Oxbow changes its text and counters in place
+-- when a later repetition joins it; the history keeps the earlier texts.
 
--- merges reports whether the memories of a user are merged: unless the user opted out, or the setting merge is off.
+-- merges reports whether the memories of a user are merged. They are not if the user opted out, or if the setting merge
+-- is off.
 create or replace function oxbow.merges(_user_id text) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select not coalesce(u.opted_out, false)
@@ -19,7 +20,7 @@ return (_memory).memory_type in ('fact', 'episodic') and (_memory).expired_at is
   and (_memory).source is distinct from 'summary' and (_memory).level = 'full';
 call oxbow.grant_worker('mergeable');
 
--- merge_kin returns the same for memories that may become one: of the same type, speaker, agent and context.
+-- merge_kin returns a key that is equal for memories that may be merged: of the same type, speaker, agent and context.
 create or replace function oxbow.merge_kin(_memory oxbow.memories) returns text
 language sql immutable parallel safe
 return jsonb_build_array((_memory).memory_type::text, (_memory).speaker, (_memory).agent_id,
@@ -54,7 +55,7 @@ begin
 end $$;
 call oxbow.grant_worker('new_to_merge');
 
--- memories_to_merge returns those of the given memories that may be merged, or none if the user's are not.
+-- memories_to_merge returns those of the given memories that may be merged, or none if merging is off for the user.
 create or replace function oxbow.memories_to_merge(_user_id text, _ids uuid[])
 returns table (id uuid, content text, at timestamptz)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -73,8 +74,8 @@ begin
 end $$;
 call oxbow.grant_worker('memories_to_merge');
 
--- note_gists notes what memories say. The caller commits it before it looks for others that say the same, so that of
--- two jobs at the same time at least one finds the memories of the other.
+-- note_gists writes the gists of memories. The caller commits before it looks for others with the same gist, so that at
+-- least one of two concurrent jobs finds the memories of the other.
 create or replace function oxbow.note_gists(_user_id text, _ids uuid[], _gists text[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
@@ -90,10 +91,10 @@ begin
 end $$;
 call oxbow.grant_worker('note_gists');
 
--- near_memories returns, for each of the given memories, itself and those that it may be merged with, at most _limit: of
--- its kin, not unmerged by a person, and with similar vectors. _same restricts them to memories of the same gist, a
--- merged one first, which an index finds however many the user has; otherwise it scans all vectors. merged is how many
--- memories a merged one stands for, and its text here lacks their dates; needed is how many make a merge.
+-- near_memories returns, for each of the given memories, itself and those that it may be merged with, at most _limit:
+-- of its kin, not unmerged by a person, and with similar vectors. _same restricts them to memories of the same gist, a
+-- merged one first, which an index finds however many the user has; otherwise it scans all vectors. merged is the
+-- number of originals of a merged memory, whose text here lacks their dates; needed is the minimum number for a merge.
 drop function if exists oxbow.near_memories(text, uuid[], integer); -- an earlier version had no gists
 create or replace function oxbow.near_memories(_user_id text, _ids uuid[], _limit integer, _same boolean)
 returns table (of uuid, id uuid, type text, content text, speaker text, category text, at timestamptz,
@@ -361,7 +362,7 @@ begin
 end $$;
 call oxbow.grant_worker('split_merge');
 
--- merged_into returns the merged memories that memories are originals of, forgotten ones too.
+-- merged_into returns the merged memories of which the given memories are originals, including forgotten ones.
 create or replace function oxbow.merged_into(_user_id text, _ids uuid[]) returns uuid[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(distinct l.from_id), '{}')
@@ -370,7 +371,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
      and l.relation = 'merged_from' and l.from_id <> all(_ids);
 $$;
 
--- leave_merge unmerges the merged memory that a memory is an original of, and reports whether there was one.
+-- leave_merge unmerges the merged memory of which a memory is an original, and reports whether one existed.
 create or replace function oxbow.leave_merge(_user_id text, _id uuid) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -389,9 +390,9 @@ begin
 end $$;
 call oxbow.grant_worker('leave_merge');
 
--- merge makes one memory of memories of a user that say the same, as the job merge does, and returns its id. content is
--- what they say; default: the text of the last. Episodes get their number and dates. One of them may be a merged memory,
--- which the others join.
+-- merge merges memories of a user that say the same, as the job merge does, and returns the id of the merged memory.
+-- content is its text; default: the text of the last. Number and dates are added for episodes. One of the memories may
+-- be a merged memory, which the others join.
 create or replace function oxbow.merge(user_id text, ids uuid[], content text default null) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -433,8 +434,8 @@ begin
 end $$;
 call oxbow.grant_app('merge');
 
--- unmerge makes the originals of a merged memory current again, and forgets the merged memory. It returns the ids of the
--- originals. The job merge leaves them alone from then on.
+-- unmerge makes the originals of a merged memory current again, and forgets the merged memory. It returns the ids of
+-- the originals. The job merge leaves them alone from then on.
 create or replace function oxbow.unmerge(user_id text, id uuid) returns uuid[]
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

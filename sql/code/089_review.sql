@@ -1,6 +1,6 @@
--- Review: what people say about a memory, its tier and whether it is verified (L).
+-- Review: the columns tier and verified of a memory, and the reviewer (L).
 
--- verify notes that a person confirmed a memory, or takes that back. Oxbow forgets no verified memory by itself.
+-- verify records that a person confirmed a memory, or withdraws that. Oxbow never forgets a verified memory by itself.
 create or replace function oxbow.verify(user_id text, id uuid, verified boolean default true, reason text default null)
 returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -42,7 +42,7 @@ begin
 end $$;
 call oxbow.grant_worker('write_tier');
 
--- set_tier changes the tier of a memory: normal, core or system (L). It takes back what the reviewer promoted, too.
+-- set_tier changes the tier of a memory: normal, core or system (L). It can also undo a promotion by the reviewer.
 create or replace function oxbow.set_tier(user_id text, id uuid, tier text, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -61,9 +61,9 @@ begin
 end $$;
 call oxbow.grant_app('set_tier');
 
--- The reviewer (L): a fact that use made strong is reviewed for promotion, and one whose strength fell is reviewed
--- before it is lost. memories.review_at is when a review becomes due. An INSERT does not set it: the job settle walks
--- over all facts, and use sets it at once.
+-- The reviewer (L): a fact is reviewed for promotion when use makes it strong, and for decay when its strength falls.
+-- memories.review_at is when a review becomes due. An INSERT does not set it: the job settle walks over all facts, and
+-- a use sets it at once.
 
 -- is_reviewable reports whether a fact may be reviewed.
 create or replace function oxbow.is_reviewable(_tier text, _sensitivity smallint, _expired_at timestamptz,
@@ -103,22 +103,22 @@ return case when (_memory).memory_type = 'fact' and (_memory).tier = 'normal'
             then now() else (_memory).review_at end;
 call oxbow.grant_worker('is_reviewable', 'review_falls_at', 'review_after');
 
--- next_review returns the time until the next review of a memory after so many.
+-- next_review returns the time until the next review of a memory that was reviewed _reviews times.
 create or replace function oxbow.next_review(_reviews integer) returns interval
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select make_interval(secs => 86400 * oxbow.policy('review_keep_days') * power(2, least(_reviews, 10)));
 $$;
 
--- walk_reviews looks at the next _limit facts after the given one, of all users, and notes when those that have no
--- review are due, if that is soon. A fact that had already fallen was stored with an old created_at: it waits as long
--- as one that a review kept. A fact that is not indexed yet, or whose user opted out, is left for a later walk. It
--- returns how many it looked at and the last of them.
+-- walk_reviews looks at the next _limit facts of all users after the given one, and sets review_at of those that have
+-- none and fall due within 10 days. A fact that is overdue was stored with an old created_at: it waits as long as one
+-- that a review kept. Facts that are not indexed yet, or whose user opted out, are left for a later walk. The function
+-- returns how many facts it looked at, and the last of them.
 create or replace function oxbow.walk_reviews(_user_id text, _id uuid, _limit integer, _now timestamptz,
   out looked bigint, out last_user_id text, out last_id uuid)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off set jit = off as $$
 declare
-  _rules constant oxbow.recall_rules := oxbow.recall_rules('', 'infinity'); -- no user's: only for strengths
+  _rules constant oxbow.recall_rules := oxbow.recall_rules('', 'infinity'); -- for strengths, the same for all users
   _wait constant interval := oxbow.next_review(0);
 begin
   with page as materialized (
@@ -154,9 +154,9 @@ begin
 end $$;
 call oxbow.grant_worker('walk_reviews');
 
--- users_to_review returns the users of the _limit facts that have been due for review for longest. Those of users who
--- opted out are due no longer, so that they are not read again. The index alone answers the first query, even where
--- nothing is known of the tables.
+-- users_to_review returns the users of the _limit facts that have been due for review for longest. It clears review_at
+-- of facts of users who opted out, so that they are not read again. The first query is an index-only scan, even without
+-- statistics.
 create or replace function oxbow.users_to_review(_now timestamptz, _limit integer) returns setof text
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -185,8 +185,8 @@ begin
 end $$;
 call oxbow.grant_worker('users_to_review');
 
--- review_of returns which review a fact is due for: promotion, decay, or null if neither any more. What a person
--- demoted is not promoted again.
+-- review_of returns the review that a fact is due for: promotion, decay, or null if neither. A fact that a person
+-- demoted is not reviewed for promotion again.
 create or replace function oxbow.review_of(_fact oxbow.memories, _now timestamptz, _rules oxbow.recall_rules)
 returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -205,7 +205,7 @@ begin
 end $$;
 call oxbow.grant_worker('next_review', 'review_of');
 
--- facts_to_review returns at most _limit facts of a user that are due, those that have been for longest first.
+-- facts_to_review returns at most _limit facts of a user that are due for review, the longest due first.
 create or replace function oxbow.facts_to_review(_user_id text, _now timestamptz, _limit integer)
 returns table (id uuid, review text, content text, speaker text, category text, topic text, verified boolean,
   source text, at timestamptz, ends timestamptz)
@@ -229,8 +229,8 @@ begin
 end $$;
 call oxbow.grant_worker('facts_to_review');
 
--- write_reviews writes verdicts about facts, and postpones those that are due for no review any more. A fact that
--- changed since it was read, so that it is not due for the same review, is left for the next job.
+-- write_reviews writes verdicts about facts, and clears review_at of those that are no longer due for a review. If a
+-- fact changed since it was read and is not due for the same review, it is left for the next job.
 --   _reviews  [{"id", "review": promotion | decay | null, "verdict": PROMOTE | KEEP | DELETE, "reason"}]
 create or replace function oxbow.write_reviews(_user_id text, _actor text, _reviews json, out promoted integer,
   out kept integer, out deleted integer)

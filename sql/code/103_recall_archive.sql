@@ -1,8 +1,8 @@
--- The archive channel of recall, for the modes review and debug: memories of which less is kept, by all words that they
--- had (064_levels.sql).
+-- The archive channel of recall, for the modes review and debug: it searches compressed memories by all words of their
+-- originals (064_levels.sql).
 
 -- recall_archived returns the best originals by their words and dates, scored as in recall_text, but without counting
--- repeated words. They are few, and the modes rare, so no word is left out.
+-- repeated words. It leaves out no words, because originals are few and these modes are rare.
 create or replace function oxbow.recall_archived(_user_id text, _types text[], _words text[], _dates text[],
   _limit integer, _filter oxbow.recall_filter, out ids uuid[], out types text[], out scores double precision[])
 language plpgsql stable set search_path = pg_catalog, pg_temp
@@ -42,7 +42,7 @@ begin
        order by s.score desc, s.id limit _limit) b;
 end $$;
 
--- recall_left_out returns why recall without a mode leaves a memory out, or null if it does not.
+-- recall_left_out returns the reason why recall without a mode leaves a memory out, or null if it does not.
 create or replace function oxbow.recall_left_out(_user_id text, _type text, _id uuid, _stage text, _now timestamptz)
 returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$

@@ -1,7 +1,7 @@
--- Variety: which results of recall say the same as a better one. Their words decide, and the marks that give the same
--- words another meaning: numbers, names, persons, negations, and what is only planned.
+-- Variety: finding results of recall that say the same as a better one. They are compared by their words, and by marks
+-- that change the meaning of the same words: numbers, names, persons, negations and plans.
 
--- filler returns words that say nothing about what happened, as terms or single Chinese characters.
+-- filler returns words without meaning of their own, as terms or single Chinese characters.
 create or replace function oxbow.filler() returns text[]
 language sql immutable parallel safe
 return '{also,alway,anoth,ate,back,eat,eaten,enjoy,even,ever,final,get,go,gone,got,grab,just,kind,later,like,made,make,
@@ -9,8 +9,8 @@ return '{also,alway,anoth,ate,back,eat,eaten,enjoy,even,ever,final,get,go,gone,g
   well,went,yesterday,yet,的,了,是,在,又,再,还,也,就,都,很,去,到,着,过,来,吧,啊,呢,吗,嘛,和,跟,地,得,把,被,给,个,这,那,照,旧,今,昨,
   天,然,而,样,同,次,用,我,们,自,己,刚,才,好,像,有,说}'::text[];
 
--- mark_of returns the mark that a word is: itself for numbers and what contrasts like them, "-" for negations, ">" for
--- what is planned, and the person for pronouns.
+-- mark_of returns the mark of a word: the word itself for numbers and words that contrast like them, "-" for negations,
+-- ">" for words of planning, and the person for pronouns.
 create or replace function oxbow.mark_of(_word text) returns text
 language sql immutable parallel safe
 return case
@@ -34,9 +34,9 @@ return case
     'ninety hundred thousand million half quarter dozen double once twice first second third before after off out up '
     'down over under above below against ') > 0 then lower(_word) end;
 
--- statement returns what a text says: its content words, those as single characters in Chinese, Japanese and Korean;
--- those words that begin with a capital; and its marks in their order, except the speaker at the beginning. It reads
--- 1,000 characters.
+-- statement returns the statement of a text: its content words, as single characters in Chinese, Japanese and Korean;
+-- the content words that begin with a capital; and its marks in order, except the speaker at the beginning. It reads
+-- the first 1,000 characters.
 create or replace function oxbow.statement(_text text, out words tsvector, out names tsvector, out marks text)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -71,9 +71,9 @@ begin
   marks := regexp_replace(marks, '^I( I)*( |$)', '');
 end $$;
 
--- repeated returns which of the better results, counted from 1, a result only repeats, or null. Its text has the same
--- marks, no name of its own, and hardly a content word that the other does not have or lacks. words, names and marks
--- keep the statements of the better results from call to call, for the few whose terms resemble those of a result.
+-- repeated returns the number, from 1, of the better result that a result repeats, or null. The two texts have the same
+-- marks and almost the same content words, and the result has no name of its own. words, names and marks cache the
+-- statements of the better results between calls, for the few whose terms resemble those of a result.
 create or replace function oxbow.repeated(_terms tsvector, _content text, _speaker text, _better_terms tsvector[],
   _better text[], _speakers text[], inout words tsvector[], inout names tsvector[], inout marks text[], out nth integer)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$

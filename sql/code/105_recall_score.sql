@@ -17,7 +17,7 @@ begin
     left join oxbow.settings r on r.key = 'recall';
 end $$;
 
--- modality_weight returns by what the score of a memory is multiplied because of what it describes.
+-- modality_weight returns the factor of the score for the modality of a memory.
 create or replace function oxbow.modality_weight(_modality text, _rules oxbow.recall_rules) returns double precision
 language sql immutable parallel safe
 return case _modality when 'text' then 1

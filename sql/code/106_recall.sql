@@ -42,14 +42,14 @@ end $$;
 --   now               the reference time for recency
 --   min_score         only results with at least this score
 --   mode              normal: only memories that are full or summaries, with at least the weight recall_normal_weight;
---                     review: also those of which less is kept, with their whole text; debug: also those that are
---                     forgotten or have ended, with the reason in explain, for owner and worker; null: none of these
--- It writes nothing. It never returns forgotten memories, nor traits in the stages trend, candidate and
--- dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
+--                     review: also archived memories, and compressed ones with their original text; debug: also those
+--                     that are forgotten or have ended, with the reason in explain, for owner and worker; null: none
+-- It writes nothing. Except in the mode debug, it returns no forgotten memories and no traits in the stages trend,
+-- candidate and dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
 -- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
 -- recency, importance and a trait's stage, times 1 + the share of the memory's weight, times the weight of its modality
 -- (the policies recall_*).
--- A memory that only says what a better one says comes after all others; explain has the id of that one ("repeats").
+-- A memory that repeats a better one comes after all others; explain has the id of the better one ("repeats").
 --
 -- Plans are generic and made once per session. The settings disable plan choices that are wrong for users
 -- larger than the average. For the same reason every memory is looked up by its key in a subquery, which
