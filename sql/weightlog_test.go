@@ -83,7 +83,7 @@ func TestWeightLog(t *testing.T) {
 			exec(t, tx, `select oxbow.reconcile_facts($1, 'me', json_build_array(json_build_object('id', $2::uuid,
 				'category', 'fact', 'about', array['boat'], 'operation', 'ADD')))`, ann(t), id)
 		}},
-		"restored": {row{"negated_at": old, "expired_at": old, "invalid_at": old}, func(t *testing.T, tx db, id, _ string) {
+		"restored": {row{"negated_at": old, "invalid_at": old}, func(t *testing.T, tx db, id, _ string) {
 			exec(t, tx, `select oxbow.restore($1, $2)`, ann(t), id)
 		}, "restored 1 app", false},
 		"restored, never negated": {given: row{"expired_at": old, "invalid_at": old},

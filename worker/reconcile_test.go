@@ -35,6 +35,8 @@ func TestReconcile(t *testing.T) {
 	require.Equal(t, "UPDATE another value of home rules-v1", get[string](b, `
 		select string_agg(concat_ws(' ', h.event, h.reason, h.actor), ', ') from oxbow.memories m,
 		  oxbow.history(m.user_id, m.id) h where m.content = 'I live in Lisbon' and h.event <> 'ADD'`))
+	require.Equal(t, 2, b.count(`oxbow.memories m, oxbow.history(m.user_id, m.id) h where m.content = 'I live in Lisbon'
+		and h.event = 'ADD' and h.actor is null`), "an application stored both")
 	require.Equal(t, 1, b.count(`oxbow.memories where user_id = 'bob' and expired_at is null`), "another's fact stays")
 
 	keep("I live in Porto now")
@@ -55,6 +57,35 @@ func TestReconcile(t *testing.T) {
 	b.exec(`select oxbow.restore('ann', id) from oxbow.memories where content = 'I live in Lisbon'`)
 	require.Equal(t, 2, b.count(`oxbow.recall('ann', 'where do I live') where content ~ 'Lisbon|Porto'`),
 		"a person can undo it")
+}
+
+// A person can take back a negation, whatever the policy of the category, and an end that was stated before stays.
+func TestRestoreNegated(t *testing.T) {
+	for policy, ends := range map[string]bool{"version_keep": true, "weight_balance": false} {
+		t.Run(policy, func(t *testing.T) {
+			b := setup(t)
+			b.exec(`update oxbow.settings set value = value || $1 where key = 'conversations'`,
+				`{"policies": {"stable_preference": "`+policy+`"}}`)
+			b.exec(`insert into oxbow.memories (user_id, content, valid_at) values ('ann', '我喜欢喝咖啡', '2020-01-01')`)
+			b.work()
+			if !ends {
+				b.exec(`update oxbow.memories set invalid_at = '2090-01-01'`)
+			}
+			b.exec(`insert into oxbow.memories (user_id, content) values ('ann', '我不再喜欢喝咖啡了')`)
+			b.work()
+			old := get[uuid.UUID](b, `select id from oxbow.memories where content = '我喜欢喝咖啡'`)
+			require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and negated_at is not null
+				and (invalid_at <= now()) = $2`, old, ends))
+
+			b.exec(`select oxbow.restore('ann', $1)`, old)
+			require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and negated_at is null and expired_at is null
+				and (invalid_at is null) = $2`, old, ends))
+			require.Equal(t, 2, b.count(`oxbow.recall('ann', '喝咖啡')`), "both are current")
+			require.Equal(t, 2, b.count(`oxbow.timeline('ann', '喝咖啡') where current and contradicted_by is null`))
+			_, err := b.pool.Exec(t.Context(), `select oxbow.restore('ann', $1)`, old)
+			require.ErrorContains(t, err, "is not forgotten", "it takes back a negation once")
+		})
+	}
 }
 
 // Facts of one statement are reconciled with each other, in the order in which they became true, also if all

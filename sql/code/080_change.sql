@@ -227,7 +227,7 @@ begin
 end $$;
 call oxbow.grant_app('forget');
 
--- restore reverts a forget, or makes a fact current again that another replaced; the other stays. It restores the
+-- restore reverts a forget, or makes a fact current again that another replaced or negated; the other stays. It restores the
 -- original of a compressed memory, and makes it active again if time would soon compress it. It enqueues embed for a
 -- memory that was forgotten before it was embedded. It restores an original of a merged memory by unmerging that one.
 create or replace function oxbow.restore(user_id text, id uuid) returns void
@@ -256,10 +256,15 @@ begin
       where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
     old.activated_at := now();
   end if;
-  if old.forgotten_at is null and (old.memory_type = 'fact' or oxbow.is_attached(old)) and old.expired_at is not null
+  if old.forgotten_at is null and (old.memory_type = 'fact' or oxbow.is_attached(old))
+    and (old.expired_at is not null or old.negated_at is not null)
     and (old.expires_at is null or old.expires_at > now()) then -- promote is for one that expired
     update oxbow.memories m
-       set expired_at = null, invalid_at = null, superseded_by = null, negated_at = null, updated_at = now()
+       set expired_at = null, superseded_by = null, negated_at = null, updated_at = now(),
+           invalid_at = case when old.expired_at is null and not exists ( -- its own, if it was only contradicted
+             select from oxbow.memory_links l
+              where l.user_id = old.user_id and l.to_type = old.memory_type and l.to_id = old.id
+                and l.relation = 'supersedes') then m.invalid_at end
      where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
     if old.negated_at is not null then
       _rules := oxbow.recall_rules(old.user_id, 'infinity');
@@ -269,7 +274,8 @@ begin
         where m.user_id = old.user_id and m.memory_type = 'fact' and m.id = old.id;
     end if;
     delete from oxbow.memory_links l
-     where l.user_id = old.user_id and l.to_type = old.memory_type and l.to_id = old.id and l.relation = 'supersedes';
+     where l.user_id = old.user_id and l.to_type = old.memory_type and l.to_id = old.id
+       and l.relation in ('supersedes', 'contradicts');
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
     values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
     return;
@@ -402,11 +408,12 @@ begin
            coalesce(n.actor, v.source) as actor, n.reason, coalesce(n.message_ids, '{}') as message_ids, 0 as nth
       from version v
       left join lateral (
-        -- an UPDATE by an extraction is recorded with the replaced memory
+        -- an UPDATE by an extraction is recorded with the replaced memory; reconcile did not store the new one
         select n.actor, case when n.event = 'ADD' then n.reason end as reason, n.message_ids
           from noted n
          where n.event = 'ADD' and n.id = v.id
             or n.event = 'UPDATE' and n.id <> v.id and n.new_content = v.content and n.created_at >= v.created_at
+               and v.source in ('extraction', 'summary')
          order by n.event, n.created_at limit 1) n on true
     union all
     select n.created_at, n.event, n.id, n.memory_type::text, n.version, n.old_content, n.new_content, n.old_metadata,
