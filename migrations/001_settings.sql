@@ -87,9 +87,9 @@ create table oxbow.settings (
     or jsonb_typeof(value) = 'object'
       and not value @? '$.* ? ((@ >= 0 && @ <= 1000) is unknown || !(@ >= 0 && @ <= 1000))'
     or oxbow.reject('recall', value::text, 'must be an object in which text, vector and entity are from 0 to 1000')),
-  constraint reconcile_setting check (key <> 'reconcile'
-    or jsonb_typeof(value -> 'enabled') = 'boolean' and value - 'enabled' = '{}'
-    or oxbow.reject('reconcile', value::text, 'must be an object with enabled, true or false')),
+  constraint switch_setting check (key not in ('reconcile', 'merge')
+    or value in ('{"enabled": true}', '{"enabled": false}')
+    or oxbow.reject(key, value::text, 'must be an object with enabled, true or false')),
   constraint vector_index_setting check (key <> 'vector_index'
     or jsonb_typeof(value) = 'object' and coalesce(value ->> 'policy' in ('auto', 'always', 'never'), false)
       and value - '{policy,from,most}'::text[] = '{}'

@@ -205,6 +205,8 @@ func TestBadSettingsAreRefused(t *testing.T) {
 			`{"policies": {"fact": 1}}`, `{"policies": {"fact": null}}`, `{"policies": "latest_wins"}`, `{"policies": null}`},
 		"conversations.ended_session": {`{"ended_session": "ignore"}`, `{"ended_session": null}`},
 		"recall":                      {`7`, `{"text": "x"}`, `{"vector": "NaN"}`, `{"entity": -1}`},
+		"reconcile":                   {`{}`, `3`, `{"enabled": "no"}`},
+		"merge":                       {`[]`, `{"enabled": 3}`, `{"enabled": null}`, `{"enabled": true, "x": 1}`},
 	} {
 		for _, value := range values {
 			name, _, _ := strings.Cut(key, ".")
@@ -214,6 +216,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 	exec(t, tx, fmt.Sprintf(set, "conversations",
 		`{"quiet_seconds": 0, "messages": 1, "policies": {"fact": "version_keep"}}`))
 	exec(t, tx, fmt.Sprintf(set, "recall", `{"text": 0.5, "vector": 1, "entity": 0}`))
+	exec(t, tx, fmt.Sprintf(set, "merge", `{"enabled": false}`))
 }
 
 func TestBadUsersAreRefused(t *testing.T) {
