@@ -75,7 +75,7 @@ func TestSecretsAreRefused(t *testing.T) {
 	ids := b.insert("ann", secretText, harmlessOne)
 	b.say("ann", "s", secretText, "fact: Ann has a cat")
 	b.work()
-	require.Equal(t, 1, b.count(`oxbow.memories where forgotten_at is not null and sensitivity = 2 and id = $1`, ids[0]))
+	require.Equal(t, 1, b.count(`oxbow.memories where forgotten_by = 'auto' and sensitivity = 2 and id = $1`, ids[0]))
 	require.Equal(t, "refused, because it contains a secret: credential", get[string](b,
 		`select reason from oxbow.memory_history where event = 'DELETE' and memory_id = $1`, ids[0]))
 	require.Equal(t, 1, b.count(`oxbow.messages where content = '[refused]' and sensitivity = 2`))

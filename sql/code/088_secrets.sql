@@ -40,7 +40,8 @@ begin
       insert into oxbow.memory_history (user_id, memory_type, memory_id, event, reason)
       values (_found.user_id, _memory.memory_type, _found.id, 'MARK', 'contains a secret: ' || _found.kinds);
       if _policy = 'refuse' then
-        perform oxbow.forget(_found.user_id, _found.id, 'refused, because it contains a secret: ' || _found.kinds);
+        perform oxbow.forget_memory(_found.user_id, _found.id, 'auto', 'system',
+                                    'refused, because it contains a secret: ' || _found.kinds);
       end if;
     elsif _memory.sensitivity < 2 then
       continue;
