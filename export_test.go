@@ -98,6 +98,15 @@ func TestExportEraseImport(t *testing.T) {
 	require.NoError(t, b.client.Forget(ctx, "Zebedee", forgotten, ""))
 	require.Equal(t, recalled, ask())
 
+	// Of a memory that is full again, the original in an older export is left out.
+	_, err = b.pool.Exec(ctx, `update oxbow.memories set level = 'full' where user_id = 'Zebedee' and level <> 'full'`)
+	require.NoError(t, err)
+	_, err = b.client.Import(ctx, bytes.NewReader(file.Bytes()), oxbow.ImportOptions{Traits: true})
+	require.NoError(t, err)
+	checked, err = consistency.Check(ctx, b.pool, consistency.Options{UserID: "Zebedee"})
+	require.NoError(t, err)
+	require.Zero(t, checked.Problems)
+
 	// In another database, records without their memories are refused.
 	other := setup(t)
 	_, err = other.client.Import(ctx, strings.NewReader(linesWith(file.String(), `"type": "memory_history"`)),

@@ -57,12 +57,18 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 		columns[i] = pgx.Identifier{c}.Sanitize()
 		values[i] = "r." + columns[i]
 	}
+	// A memory that is full again has no original beside it.
+	kept := "true"
+	if table == "memory_archive" {
+		kept = `not exists (select from oxbow.memories m where m.user_id = r.user_id and m.memory_type = r.memory_type
+			and m.id = r.memory_id and m.level = 'full')`
+	}
 	into := pgx.Identifier{"oxbow", table}.Sanitize()
 	_, err = tx.Exec(ctx, fmt.Sprintf(
 		`insert into %s (%s) overriding system value
 		 select %s from oxbow_import i, jsonb_populate_record(null::%s, i.record) r
-		 where i.record_table = $1 order by i.n on conflict do nothing`,
-		into, strings.Join(columns, ", "), strings.Join(values, ", "), into), table)
+		 where i.record_table = $1 and %s order by i.n on conflict do nothing`,
+		into, strings.Join(columns, ", "), strings.Join(values, ", "), into, kept), table)
 	if code(err) == "23503" { // foreign_key_violation
 		return fmt.Errorf("import the lines of type %s: they refer to a memory that is neither in the file nor in the "+
 			"database: %w",
