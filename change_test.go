@@ -43,7 +43,8 @@ func TestSupersede(t *testing.T) {
 	require.Equal(t, oxbow.Memory{UserID: "ann", Type: oxbow.TypeFact, ID: second, Content: "Ann lives in Paris.",
 		Modality: oxbow.ModalityText,
 		Version:  2, SessionID: "s", Seq: 5,
-		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: oxbow.CategoryIdentity, Importance: 0.8, Strength: 1, Tier: "normal",
+		Speaker: "Ann", AgentID: "coach", Source: "chat", Category: oxbow.CategoryIdentity, Importance: 0.8, Strength: 1,
+		Level: "full", Tier: "normal",
 		MentionCount: 1, Metadata: map[string]any{"a": 1.0}}, current)
 
 	_, err = b.client.Supersede(ctx, "ann", first, oxbow.Replacement{Content: "x"})

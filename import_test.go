@@ -49,7 +49,7 @@ func TestImport(t *testing.T) {
 	require.Equal(t, oxbow.Memory{UserID: "conv-1", Type: oxbow.TypeEpisodic, ID: id, Content: "What is its name?",
 		Modality: oxbow.ModalityText,
 		Version:  1, SessionID: "s1", Seq: 2,
-		Speaker: "Mel", ExternalID: "D1:2", Tier: "normal", Importance: 0.5, Strength: 1, MentionCount: 1,
+		Speaker: "Mel", ExternalID: "D1:2", Level: "full", Tier: "normal", Importance: 0.5, Strength: 1, MentionCount: 1,
 		Metadata: map[string]any{"role": "assistant"}}, m)
 
 	require.NoError(t, b.pool.QueryRow(ctx, `select id from oxbow.memories where user_id = 'conv-2'`).Scan(&id))

@@ -42,7 +42,8 @@ func TestRememberAndGet(t *testing.T) {
 		UserID: "ann", Type: oxbow.TypeEpisodic, ID: id, Content: given.Content, ValidAt: at,
 		InvalidAt: at.Add(time.Hour), Version: 1,
 		SessionID: "s1", Seq: 7, Speaker: "Ann", AgentID: "coach", ExternalID: "D1:3", Source: "chat",
-		Category: oxbow.CategorySkill, Tier: "normal", Importance: 0, Strength: 1, MentionCount: 1, Metadata: given.Metadata.(map[string]any),
+		Category: oxbow.CategorySkill, Level: "full", Tier: "normal", Importance: 0, Strength: 1, MentionCount: 1,
+		Metadata: given.Metadata.(map[string]any),
 		Modality: oxbow.ModalityAudio, Reference: "cello.ogg",
 	}, m)
 

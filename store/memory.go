@@ -139,6 +139,8 @@ type Memory struct {
 	Topic      string   `json:"topic,omitzero"`
 	Verified   bool     `json:"verified,omitzero"` // a person confirmed it
 
+	// Level is how much is kept: full, summary, tag, trace or archive. Content is then shorter than what was stored.
+	Level          string         `json:"level"`
 	Tier           string         `json:"tier"`       // normal, core or system; the strength of the others never falls
 	Importance     float64        `json:"importance"` // 0 to 1
 	Strength       float64        `json:"strength"`   // starts at 1, grows with use and fades without it
@@ -195,8 +197,8 @@ func GetMemory(ctx context.Context, db DB, userID string, id uuid.UUID) (Memory,
 const selectMemories = `
 	select user_id, memory_type as type, id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
 	       expires_at, forgotten_at, forgotten_by, superseded_by, version, session_id, seq, speaker, agent_id, external_id,
-	       source, category, topic, verified, tier, importance, strength, mention_count, access_count, last_accessed_at,
-	       metadata, modality, reference, sensitivity, sealed, sealed_key,
+	       source, category, topic, verified, level, tier, importance, strength, mention_count, access_count,
+	       last_accessed_at, metadata, modality, reference, sensitivity, sealed, sealed_key,
 	       case when mention_count > 1 then oxbow.attachments(user_id, id) end as attachments, trait_subtype as subtype,
 	       trait_stage as stage, trait_confidence as confidence, trait_confidence_at as confidence_at,
 	       trait_context as context, trait_parent_id as parent_id, trait_reinforcement_count as reinforcement_count,

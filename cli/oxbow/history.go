@@ -173,6 +173,6 @@ func eventName(event string) string {
 		"RESTORE": "restored", "STAGE_CHANGE": "stage changed", "NOOP": "mentioned", "BOOST": "used",
 		"EXPIRE":  "expired",
 		"PROMOTE": "promoted", "DEMOTE": "demoted", "VERIFY": "verified", "KEEP": "kept", "MARK": "marked",
-		"UNMERGE": "unmerged"}
+		"UNMERGE": "unmerged", "COMPRESS": "compressed"}
 	return cmp.Or(names[event], event)
 }

@@ -135,6 +135,20 @@ func TestCompletionAndHelp(t *testing.T) {
 		"recall, reembed, reflect, remember, restore")
 }
 
+func TestShowLevel(t *testing.T) {
+	d := onDatabase(t)
+	id := d.ok("remember", "ada", "Ada had lunch with Ben", "--type", "episodic", "--category", "temporary")
+	d.work()
+	require.NotRegexp(t, `(?m)^level `, d.ok("show", id))
+	d.exec(`update oxbow.memories set created_at = now() - interval '2000 days';
+		select oxbow.walk_levels(now() + interval '91 days', 10), oxbow.settle_levels(now() + interval '91 days', 10)`)
+	out := d.ok("show", id)
+	require.Regexp(t, `(?m)^level +archive: less is kept than was stored$`, out)
+	require.Regexp(t, `(?m)^embedded +no longer; recall finds it in the mode review$`, out)
+	require.Regexp(t, `compressed +1 +settle`, out)
+	require.Contains(t, d.ok("history", id), "compressed")
+}
+
 func TestSecret(t *testing.T) {
 	d := onDatabase(t)
 	t.Setenv("OXBOW_KEYSET", "")

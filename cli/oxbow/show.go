@@ -79,6 +79,7 @@ func (u *user) printDetails(d details) {
 		field{"agent", m.AgentID},
 		field{"external id", m.ExternalID}, field{"source", m.Source}, field{"category", string(m.Category)},
 		field{"topic", m.Topic}, field{"verified", verified(m)}, field{"tier", tier(m)},
+		field{"level", level(m)},
 		field{"reference", m.Reference}, field{"attached", attached(m.Attachments)},
 		field{"sensitivity", sensitivity(m)},
 		field{"importance", fmt.Sprint(m.Importance)}, field{"strength", fmt.Sprint(m.Strength)},
@@ -194,10 +195,23 @@ func tier(m oxbow.Memory) string {
 	return m.Tier + ": its strength does not fall"
 }
 
+func level(m oxbow.Memory) string {
+	if m.Level == "full" {
+		return ""
+	}
+	return m.Level + ": less is kept than was stored"
+}
+
 func embedded(d details) string {
 	switch w := d.Work; {
 	case d.Memory.Sensitivity == store.Secret:
 		return "never: a sealed memory is found only by its id"
+	case d.Memory.Sensitivity > 1:
+		return "never: a secret memory is found only by its id"
+	case d.Memory.Level == "archive":
+		return "no longer; recall finds it in the mode review"
+	case d.Memory.Level == "tag" || d.Memory.Level == "trace":
+		return "no longer; full-text search finds what is kept"
 	case w.Embedded && w.Searchable:
 		return "yes"
 	case w.Refused != "":
