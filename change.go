@@ -53,8 +53,8 @@ func (c *Client) Restore(ctx context.Context, userID string, id uuid.UUID) error
 	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Restore(ctx, tx, userID, id) })
 }
 
-// Merge makes one memory of several that say the same and returns its id. The content is what they say; if it is empty,
-// the text of the last. Episodes get their number and dates. One of them may be a merged memory, which the others join.
+// Merge merges memories that say the same into one and returns its id. An empty content stands for the text of the
+// last. Number and dates are added for episodes. One of the memories may be a merged memory, which the others join.
 // Errors: ErrNotFound, or an *InvalidError if they are of several types, or if one is not current.
 func (c *Client) Merge(ctx context.Context, userID string, ids []uuid.UUID, content string) (uuid.UUID, error) {
 	return inUser(ctx, c, userID, func(tx pgx.Tx) (uuid.UUID, error) { return store.Merge(ctx, tx, userID, ids, content) })
@@ -73,7 +73,7 @@ func (c *Client) Promote(ctx context.Context, userID string, id uuid.UUID, reaso
 	return inUser(ctx, c, userID, func(tx pgx.Tx) (bool, error) { return store.Promote(ctx, tx, userID, id, reason) })
 }
 
-// Verify notes that a person confirmed a memory or, if verified is false, takes that back. Oxbow forgets no
+// Verify records that a person confirmed a memory or, if verified is false, withdraws that. Oxbow never forgets a
 // verified memory by itself. The reason may be empty, and is stored in the history. Errors: ErrNotFound,
 // ErrForgotten.
 func (c *Client) Verify(ctx context.Context, userID string, id uuid.UUID, verified bool, reason string) error {

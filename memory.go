@@ -33,7 +33,7 @@ const (
 	TypeDocument = store.Document // a chunk of a file
 )
 
-// Modality is the kind of what a memory describes.
+// Modality is the medium that a memory describes.
 type Modality = store.Modality
 
 // The modalities. The content of a memory that is not text is its caption, by which it is found.
@@ -46,8 +46,8 @@ const (
 	ModalityFile  = store.ModalityFile
 )
 
-// Category is what a memory is about. It decides how much the memory matters, how fast that fades, and what happens to
-// it in a conflict.
+// Category is the subject of a memory. It decides how much the memory matters, how fast its weight fades, and what
+// happens to it in a conflict.
 type Category = store.Category
 
 // The categories. SQL may store any other text, which stands for one of them: see oxbow.category_names.
@@ -66,8 +66,8 @@ const (
 // *InvalidError.
 //
 // If the text contains a secret, such as a password, a client with a Sealer stores it as sensitivity 3, unless
-// it has a Speaker, Metadata or a Reference. The setting "secrets" can refuse such texts: the *InvalidError names the kinds
-// of secrets.
+// it has a Speaker, Metadata or a Reference. The setting "secrets" can refuse such texts: the *InvalidError names
+// the kinds of secrets.
 func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err error) {
 	ctx, end := c.span(ctx, "Remember")
 	defer end(&err)

@@ -42,7 +42,7 @@ type Query struct {
 	// MinScore leaves out memories with a lower score. Scores of different queries are hardly comparable, so choose it
 	// by the scores of typical queries. Default: 0, no minimum.
 	MinScore float64
-	// Mode widens or narrows what is returned. Default: everything that the search indexes hold.
+	// Mode selects which memories are searched. Default: all current memories in the search indexes.
 	Mode Mode
 	// Embedding is the vector of Text, made with the database's model, if the application has it.
 	Embedding []float32
@@ -55,13 +55,13 @@ type Mode string
 
 // The modes.
 const (
-	// ModeNormal returns memories of which at least a summary is kept and which matter enough (policy
+	// ModeNormal returns only traits, and full and summarized memories with enough weight (policy
 	// recall_normal_weight).
 	ModeNormal Mode = "normal"
-	// ModeReview also returns memories of which less is kept, with their whole text.
+	// ModeReview also returns archived memories, and compressed ones with their original text.
 	ModeReview Mode = "review"
-	// ModeDebug also returns what was forgotten or has ended, with the reason. It is for the owner of the schema and
-	// the worker.
+	// ModeDebug also returns forgotten and ended memories, with the reason. Only the owner of the schema and the worker
+	// may use it.
 	ModeDebug Mode = "debug"
 )
 

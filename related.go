@@ -9,11 +9,10 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Related is a memory that is related to another, because both name the same people, places or things, or are facts
-// about the same subject.
+// Related is a memory that names the same people, places or things as another, or is a fact about the same subject.
 type Related = store.Related
 
-// Origin is a memory or a message that a memory was made from.
+// Origin is a memory or a message from which a memory was made.
 type Origin = store.Origin
 
 // Related returns the current memories that are related to a memory, at most maxResults (1 to 1,000), the most related
@@ -24,9 +23,10 @@ func (c *Client) Related(ctx context.Context, userID string, id uuid.UUID, maxRe
 	})
 }
 
-// Provenance returns the memories and messages that a memory was made from, at most maxResults (1 to 1,000), the
-// nearest first: what it summarizes, merges, shortens, replaced or repeats, the evidence for a trait, and the messages
-// in which it was said. It leaves out forgotten memories. ErrNotFound if the user has no such memory.
+// Provenance returns the memories and messages from which a memory was made, at most maxResults (1 to 1,000), nearest
+// first: the memories that it summarizes, merges, shortens, replaced or counts as repetitions, the evidence for a
+// trait, and the messages in which it was said. It leaves out forgotten memories. ErrNotFound if the user has no such
+// memory.
 func (c *Client) Provenance(ctx context.Context, userID string, id uuid.UUID, maxResults int) ([]Origin, error) {
 	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]Origin, error) {
 		return store.Provenance(ctx, tx, userID, id, maxResults)

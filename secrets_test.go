@@ -26,7 +26,7 @@ func (b *bundle) secretsPolicy(t *testing.T, policy string) {
 	require.NoError(t, err)
 }
 
-// A client with keys seals what contains a secret, however it stores it.
+// A client with keys seals texts that contain a secret in all ways of storing.
 func TestSealSecrets(t *testing.T) {
 	t.Parallel()
 	b := setup(t, oxbow.WithSealer(newKeys(t)))

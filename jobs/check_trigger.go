@@ -92,7 +92,7 @@ func (w *checkTriggerWorker) check(ctx context.Context, b *batch[CheckTriggerArg
 			reflections = append(reflections, river.InsertManyParams{
 				Args: reflectOn(d.UserID, d.Trigger), InsertOpts: &river.InsertOpts{Metadata: metadata[d.UserID]}})
 		}
-		// This waits for a reflection that is just being written, and that deletes from the inbox: it comes before the
+		// This waits for a reflection that is being written and deletes from the inbox, so it must come before the
 		// locks on rows of the inbox.
 		if _, err := enqueueMany(ctx, tx, reflections); err != nil {
 			return err

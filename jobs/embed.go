@@ -24,7 +24,8 @@ import (
 type EmbedArgs struct {
 	UserID string `json:"user_id"`
 	IDs    string `json:"ids"` // at most 128, comma-separated
-	// Imported memories are neither reconciled nor merged: what they replace or repeat is imported too.
+	// Imported memories are neither reconciled nor merged, because the memories that they replace or repeat are
+	// imported too.
 	Imported bool `json:"imported,omitempty"`
 	// Uploads reports whether a memory to reconcile is not text.
 	Uploads bool `json:"uploads,omitempty"`

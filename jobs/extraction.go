@@ -163,7 +163,8 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	})
 }
 
-// messages reads the next messages of a session. It marks those that contain a secret, until it reads none.
+// messages reads the next messages of a session. It marks messages that contain a secret and reads again until there
+// are none.
 func (x *Extraction) messages(ctx context.Context, session store.Session, person reasoner.Person,
 	failed bool) ([]reasoner.Message, error) {
 	for {

@@ -35,7 +35,7 @@ var _ = describe(Kind{
 	Timeout:   reasonerTimeout,
 }, func(c Config) worker[MergeArgs] { return &mergeWorker{c} })
 
-// nearMemories is how many similar memories a new one is compared with, itself included.
+// nearMemories is the number of similar memories, including itself, that a new memory is compared with.
 const nearMemories = 40
 
 // merges returns the jobs for new memories, in the order of users.
@@ -93,7 +93,7 @@ func (w *mergeWorker) merge(ctx context.Context, job *river.Job[MergeArgs], ids 
 			same, err = w.Merger.Merge(ctx, held(nominated))
 			return err
 		})
-		if bad, unusable := errors.AsType[*reasoner.AnswerError](err); unusable { // a later repetition asks again
+		if bad, unusable := errors.AsType[*reasoner.AnswerError](err); unusable { // the next repetition asks again
 			w.Logger.WarnContext(ctx, "left memories unmerged", "error", bad)
 		} else if err != nil {
 			return err
@@ -126,7 +126,7 @@ func (w *mergeWorker) merge(ctx context.Context, job *river.Job[MergeArgs], ids 
 	return err
 }
 
-// near returns the memories that those of a job may be merged with. The rules merge memories of the same gist alone; a
+// near returns the memories that may be merged with those of a job. The rules merge only memories of the same gist; a
 // model gets all with similar vectors.
 func (w *mergeWorker) near(ctx context.Context, userID string, ids []uuid.UUID,
 	zone *time.Location) ([]store.Near, error) {
@@ -157,8 +157,7 @@ func (w *mergeWorker) near(ctx context.Context, userID string, ids []uuid.UUID,
 	return store.NearMemories(ctx, w.DB, userID, ids, nearMemories, w.Offline, zone)
 }
 
-// nominations groups memories of which each is near another of its kin. It leaves out groups that are too small for a
-// merge.
+// nominations puts memories that are near each other into groups. It leaves out groups that are too small for a merge.
 func nominations(near []store.Near) (groups [][]store.Near) {
 	of := map[uuid.UUID]int{} // memory to its group
 	for _, n := range near {
@@ -181,7 +180,7 @@ func nominations(near []store.Near) (groups [][]store.Near) {
 	return slices.DeleteFunc(groups, func(g []store.Near) bool { return !enough(g) })
 }
 
-// enough reports whether memories suffice for a merge: as many as are needed, or another one beside a merged memory.
+// enough reports whether memories suffice for a merge: as many as are needed, or one that joins a merged memory.
 func enough(group []store.Near) bool {
 	if len(group) < 2 {
 		return false
@@ -200,8 +199,8 @@ func held(groups [][]store.Near) [][]reasoner.Held {
 	return all
 }
 
-// admitted returns the decisions that are valid: of enough memories of one group that are in no other decision, of which
-// at most one is a merged memory.
+// admitted returns the valid decisions. A valid decision has enough memories, all of one group and in no other
+// decision, and at most one of them is a merged memory.
 func admitted(same []reasoner.Same, groups [][]store.Near) (all []reasoner.Same) {
 	in := map[uuid.UUID]int{}
 	nominated := map[uuid.UUID]store.Near{}

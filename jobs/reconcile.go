@@ -109,8 +109,8 @@ func (w *reconcileWorker) reconcile(ctx context.Context, job *river.Job[Reconcil
 	return err
 }
 
-// attach folds images, recordings and files into the memories that they belong to. They are no longer current then, so
-// that repeating it changes nothing.
+// attach folds images, recordings and files into the memories that they belong to. They are then no longer current, so
+// a repetition changes nothing.
 func (w *reconcileWorker) attach(ctx context.Context, userID string, ids []uuid.UUID) error {
 	var events store.WeightEvents
 	err := pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {

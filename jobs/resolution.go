@@ -20,7 +20,7 @@ const (
 	similarFacts  = 5    // per candidate, from the database and again from earlier candidates
 	factsAbout    = 20   // facts about the same subject (a home, an employer, a taste)
 	leastSimilar  = 0.05 // low because similarity only nominates
-	leastStored   = 0.5  // the same for facts of applications, of which a model would otherwise see all
+	leastStored   = 0.5  // the same for facts of applications; a model would otherwise see all facts
 	muchSimilar   = 0.6
 	resolveRounds = 3 // maximum number of calls per batch to an extractor that uses the network
 )
@@ -175,13 +175,13 @@ func (x *Extraction) similar(ctx context.Context, db store.DB, e *extraction) ([
 	if err != nil {
 		return nil, err
 	}
-	if !x.Offline { // some may not have been embedded yet; the rules, which may see them, run in the transaction
+	if !x.Offline { // memories that are not embedded yet may contain secrets, which only the rules may see
 		if same, err = hideHeld(ctx, db, e.Session.UserID, same); err != nil {
 			return nil, err
 		}
 	}
 	for k, i := range of {
-		// facts that an application stored find themselves
+		// The search for similar facts also finds the stored facts themselves.
 		found[k] = slices.DeleteFunc(found[k], func(h reasoner.Held) bool { return slices.Contains(e.ids, h.ID) })
 		all[i] = slices.Concat(found[k][:min(len(found[k]), similarFacts)], e.before(i, of[:k]))
 		for _, h := range same {
@@ -220,7 +220,7 @@ func (e *extraction) before(i int, candidates []int) (similar []reasoner.Held) {
 	return slices.Concat(same, similar[:min(len(similar), similarFacts)])
 }
 
-// least returns the similarity from which facts are shown to the extractor.
+// least returns the minimum similarity of facts that are shown to the extractor.
 func (e *extraction) least() float64 {
 	if e.stored {
 		return leastStored

@@ -90,7 +90,7 @@ func (w *reviewWorker) review(ctx context.Context, job *river.Job[ReviewArgs]) e
 	return err
 }
 
-// decide asks the reviewer about facts. It may search for related facts and be asked again.
+// decide asks the reviewer about facts. The reviewer may ask for a search for related facts; decide then asks it again.
 func (w *reviewWorker) decide(ctx context.Context, userID string, job int64, facts []store.FactToReview) (
 	[]store.Reviewed, error,
 ) {
@@ -131,7 +131,7 @@ func (w *reviewWorker) decide(ctx context.Context, userID string, job int64, fac
 	return w.verdicts(ctx, facts, judged, "the reviewer did not decide"), nil
 }
 
-// verdicts returns what becomes of the facts: as judged, if that is allowed. Otherwise they are kept.
+// verdicts returns the verdicts about facts. A verdict that is not allowed becomes KEEP.
 func (w *reviewWorker) verdicts(ctx context.Context, facts []store.FactToReview,
 	judged map[uuid.UUID]reasoner.Judgement, otherwise string) []store.Reviewed {
 	all := make([]store.Reviewed, len(facts))
@@ -207,7 +207,7 @@ func (w *reviewWorker) cases(ctx context.Context, userID string, person reasoner
 	return cases, nil
 }
 
-// related returns the related facts of a case with another one, unless it is there already.
+// related adds a fact to the related facts of a case, unless they contain it already.
 func related(c reasoner.ReviewCase, h reasoner.Held, person reasoner.Person) []reasoner.Held {
 	if h.ID == c.Fact.ID || slices.ContainsFunc(c.Related, func(r reasoner.Held) bool { return r.ID == h.ID }) {
 		return c.Related

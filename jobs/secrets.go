@@ -32,15 +32,15 @@ func HideSecrets[T any](ctx context.Context, db store.DB, items []T,
 	}), nil
 }
 
-// hideHeld is HideSecrets for memories that an extractor is to see.
+// hideHeld is HideSecrets for memories that are shown to an extractor.
 func hideHeld(ctx context.Context, db store.DB, userID string, held []reasoner.Held) ([]reasoner.Held, error) {
 	return HideSecrets(ctx, db, held, func(h reasoner.Held) (store.MemoryRef, string) {
 		return store.MemoryRef{UserID: userID, ID: h.ID}, h.Content
 	})
 }
 
-// markMessages raises the messages that contain a secret to level 2 and reports whether there were any; read the
-// messages again then.
+// markMessages raises the messages that contain a secret to level 2 and reports whether it raised any. If it did, read
+// the messages again.
 func markMessages(ctx context.Context, db store.DB, userID string, messages []reasoner.Message) (bool, error) {
 	var found []uuid.UUID
 	for _, m := range messages {

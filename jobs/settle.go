@@ -38,8 +38,8 @@ const (
 )
 
 // settleWorker applies the effects of time: traits that decayed into another stage or became too
-// weak, trends whose window ended without expire_trend dissolving them, expired memories, memories of which
-// less is kept, and rows of the log of weights that are old.
+// weak, trends whose window ended without expire_trend dissolving them, expired memories, levels of memories, reviews,
+// and old rows of the log of weights.
 type settleWorker struct{ Config }
 
 // Work settles in batches, one transaction each, until a batch is not full.
@@ -128,8 +128,8 @@ func (w *settleWorker) settleLevels(ctx context.Context) error {
 	return nil
 }
 
-// walkReviews looks at the next facts of all for reviews that become due. One run does not look at all of many, so its
-// time does not grow with them.
+// walkReviews schedules the reviews of the next facts. One run looks at a limited number, so its time does not grow
+// with the number of facts.
 func (w *settleWorker) walkReviews(ctx context.Context) error {
 	return pastDeadlocks(ctx, w.DB, func(tx pgx.Tx) error {
 		_, err := store.WalkReviews(ctx, tx, time.Now(), settleFacts)

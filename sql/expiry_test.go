@@ -39,7 +39,7 @@ const (
 	lasting  = "A ferry is a boat."
 )
 
-// A memory counts until expires_at, whether settle has ended it or not, and again once it is promoted.
+// A memory is current until expires_at, whether settle has ended it or not, and again once it is promoted.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"fact", "episodic"} {
@@ -127,7 +127,7 @@ func TestPromoteBeforeSettle(t *testing.T) {
 	}
 }
 
-// Use promotes only summaries, and before recall would miss them.
+// Use promotes only summaries, before recall would miss them.
 func TestUsePromotesOnlySummaries(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -140,7 +140,7 @@ func TestUsePromotesOnlySummaries(t *testing.T) {
 	}
 }
 
-// A fact that expires is not the same as one that lasts.
+// A fact that expires and a lasting fact are not folded together.
 func TestExpiringFactsAreNotFolded(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -172,7 +172,7 @@ func TestExpiryOfEdges(t *testing.T) {
 	require.Equal(t, []bool{true, true, true}, holds())
 }
 
-// Neither recall nor settle pays for memories that will expire later, nor recall for those of other users.
+// Memories that expire later do not slow down recall or settle, nor do those of other users slow down recall.
 func TestExpiryReadsWhatIsDue(t *testing.T) {
 	t.Parallel()
 	pool, err := pgxpool.New(t.Context(), pgtest.Database(t)) // its own, because ANALYZE locks the tables

@@ -137,7 +137,7 @@ func TestCatalogIsKnown(t *testing.T) {
 	require.Subset(t, []string{"embedding", "recall", "secrets", "sensory"}, keys, "other settings name users")
 }
 
-// What is new and has no rules is noticed.
+// The test notices new objects without rules.
 func TestCatalogNoticesWhatIsNew(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t) // of its own, for what others wait for

@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// The levels and the days on which they change are those that a look at every day finds.
+// The levels and the days on which they change are those that a scan of every day finds.
 func TestLevelsFollowADailyScan(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -127,7 +127,7 @@ func settleLevels(t *testing.T, tx db, at time.Time) {
 	exec(t, tx, `select oxbow.settle_levels($1, 1000)`, at)
 }
 
-// remains describes what is left of a memory: its level and text, and the tables with a row of it.
+// remains describes a memory: its level and text, and the tables that have a row for it.
 func remains(t *testing.T, tx db, id string) string {
 	t.Helper()
 	return one[string](t, tx, `
@@ -237,7 +237,7 @@ func TestLevelTags(t *testing.T) {
 	}
 }
 
-// Facts that are current can be found at any age. One of several sentences is shortened, and known when it is stored
+// Current facts can be found at any age. A fact of several sentences is shortened, and recognized when it is stored
 // again.
 func TestCurrentFactsStayFindable(t *testing.T) {
 	t.Parallel()
@@ -263,7 +263,7 @@ func TestCurrentFactsStayFindable(t *testing.T) {
 	require.Equal(t, "full "+lunch+" | vector terms", remains(t, tx, long))
 }
 
-// What is sensitive, of a higher tier, ended, a trait or a document keeps all of its text.
+// Sensitive and ended memories, those of a higher tier, traits and documents keep their whole text.
 func TestSomeMemoriesHaveNoLevels(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -278,7 +278,8 @@ func TestSomeMemoriesHaveNoLevels(t *testing.T) {
 	}
 }
 
-// What moves a weight down makes the level due; what moves it up need not. A change of policies begins the walk again.
+// Events that lower a weight make the level due; those that raise it need not. A change of policies begins the walk
+// again.
 func TestLevelsFollowChanges(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -318,7 +319,7 @@ func TestLevelsFollowChanges(t *testing.T) {
 	require.NotEqual(t, planned, next())
 }
 
-// Only Oxbow changes a level, and only with the original kept.
+// Only Oxbow changes a level, and only if the original is kept.
 func TestLevelsAreNotTheApplications(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -336,7 +337,7 @@ func TestLevelsAreNotTheApplications(t *testing.T) {
 	require.Equal(t, "level of a memory cannot be changed in place", err.Message)
 }
 
-// What was archived for archive_delete_days is forgotten, unless the policy is 0.
+// A memory that was archived for archive_delete_days is forgotten, unless the policy is 0.
 func TestArchivedMemoriesAreForgotten(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

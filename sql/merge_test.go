@@ -30,7 +30,7 @@ func soups(t *testing.T, tx db) (ids []string) {
 const currentEpisodes = `select content from oxbow.memories_episodic
 	where user_id = $1 and expired_at is null and forgotten_at is null order by coalesce(valid_at, created_at)`
 
-// A merged memory has what its originals had together; a later one joins it; unmerge undoes it.
+// A merged memory combines its originals; a later repetition joins it; unmerge undoes it.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	tx, user := pgtest.Tx(t), ann(t)
@@ -70,7 +70,7 @@ func TestMerge(t *testing.T) {
 	require.Len(t, all[string](t, tx, currentEpisodes, user), 1, "restoring it merges them again")
 }
 
-// What happens to one of the originals, or to the merged memory.
+// Changes of one of the originals, or of the merged memory.
 func TestMergedMemoriesEnd(t *testing.T) {
 	t.Parallel()
 	const whole, original = "whole", "original"
@@ -110,7 +110,7 @@ func TestMergedMemoriesEnd(t *testing.T) {
 	}
 }
 
-// A wrong call names the field and the value, and changes nothing.
+// The error of an invalid call names the field and the value. The call changes nothing.
 func TestMergeRefuses(t *testing.T) {
 	t.Parallel()
 	tx, user := pgtest.Tx(t), ann(t)
@@ -145,7 +145,8 @@ func TestMergeRefuses(t *testing.T) {
 	require.Len(t, all[string](t, tx, currentEpisodes, user), 4)
 }
 
-// The originals of a merged memory leave the indexes after 30 days. It answers for them, and unmerging brings them back.
+// The originals of a merged memory leave the indexes after 30 days. Recall then finds the merged memory, and unmerging
+// restores them.
 func TestOriginalsAreArchived(t *testing.T) {
 	t.Parallel()
 	tx, user := pgtest.Tx(t), ann(t)

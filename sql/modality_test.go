@@ -9,7 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// A memory that is not text needs a place of what its caption describes.
+// A memory of another modality than text or code needs a reference.
 func TestModalityIsChecked(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

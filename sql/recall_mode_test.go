@@ -9,7 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// Each mode returns what it promises, with the text of archived memories and the reasons for which others are left out.
+// Each mode returns its memories, with the text of archived ones and the reasons why other modes leave them out.
 func TestRecallModes(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

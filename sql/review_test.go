@@ -9,7 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// A forgotten memory says who forgot it, and can be restored whoever did.
+// A forgotten memory records who forgot it, and can be restored whoever did.
 func TestForgottenBy(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"user", "auto", "merge"} {

@@ -29,7 +29,7 @@ func operate(t *testing.T, tx db, operation, policy, id, target string) {
 	exec(t, tx, `select oxbow.apply_operations($1, 'me', $2, '{}')`, ann(t), string(list))
 }
 
-// Each cause leaves one row, with the weights that oxbow.weight gives at that moment.
+// Each cause adds one row, with the weights that oxbow.weight returns at that moment.
 func TestWeightLog(t *testing.T) {
 	t.Parallel()
 	old := time.Now().Add(-60 * day)

@@ -29,8 +29,8 @@ type Replacement struct {
 type Change struct {
 	At time.Time `json:"at"`
 	// Event is ADD, UPDATE, SUPERSEDE, DELETE (forgotten or ended), RESTORE, NOOP (mentioned
-	// again), BOOST (used), EXPIRE, PROMOTE (kept, or of a higher tier), KEEP (a review), DEMOTE, VERIFY, MARK,
-	// UNMERGE (current again) or STAGE_CHANGE.
+	// again), BOOST (used), EXPIRE, COMPRESS, PROMOTE (kept, or of a higher tier), KEEP (a review), DEMOTE, VERIFY,
+	// MARK (contains a secret), UNMERGE (current again) or STAGE_CHANGE.
 	Event    string     `json:"event"`
 	MemoryID uuid.UUID  `json:"memory_id"`
 	Type     MemoryType `json:"memory_type"`
@@ -101,7 +101,7 @@ func Restore(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 	return err
 }
 
-// Verify notes whether a person confirmed a memory.
+// Verify records whether a person confirmed a memory.
 func Verify(ctx context.Context, db DB, userID string, id uuid.UUID, verified bool, reason string) error {
 	if err := text("reason", reason); err != nil {
 		return err

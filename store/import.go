@@ -392,7 +392,7 @@ func (s *importSource) refuseSecrets(f *fields, names ...string) error {
 	return nil
 }
 
-// seal seals a memory in which there is a secret, and returns its sealed text, or nil if it is stored as it is.
+// seal seals a memory that contains a secret, and returns its sealed text, or nil if the memory is stored as it is.
 func (s *importSource) seal(f *fields, m *NewMemory) (sealed []byte, err error) {
 	level := f.integer("sensitivity")
 	if s.sealer == nil || s.policy == secretsStored || m.Type == Trait || level != nil && *level > 1 ||

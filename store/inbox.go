@@ -143,7 +143,7 @@ const maxDropped = 20_000
 // plain removes what PostgreSQL rejects in a text: invalid UTF-8 and NUL.
 func plain(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") }
 
-// quoted is plain for texts that are recorded although they may quote a memory, such as errors: it masks secrets.
+// quoted is plain with secrets masked, for recorded texts that may quote a memory, such as errors.
 func quoted(s string) string { return plain(secrets.Mask(s)) }
 
 // RecordCycle writes the row of a finished reflection and marks the user's conversations up to its

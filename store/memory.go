@@ -23,7 +23,7 @@ const (
 // MemoryTypes returns every memory type.
 func MemoryTypes() []MemoryType { return []MemoryType{Fact, Episodic, Trait, Document} }
 
-// Modality is the kind of what a memory describes. The content of a memory that is not text is its caption, by which it
+// Modality is the medium that a memory describes. The content of a memory that is not text is its caption, by which it
 // is found.
 type Modality string
 
@@ -42,12 +42,12 @@ func Modalities() []Modality {
 	return []Modality{ModalityText, ModalityImage, ModalityAudio, ModalityVideo, ModalityCode, ModalityFile}
 }
 
-// Category is what a memory is about. It decides how much the memory matters, how fast that fades, and what happens to
-// it in a conflict.
+// Category is the subject of a memory. It decides how much the memory matters, how fast its weight fades, and what
+// happens to it in a conflict.
 type Category = reasoner.Category
 
-// Categories returns the categories that a program may store. Those of stored memories may be any text, for which
-// oxbow.category_names says what it stands for.
+// Categories returns the categories that a program may store. A stored memory may have any other text, which
+// oxbow.category_names maps to one of them.
 func Categories() []Category {
 	return []Category{reasoner.Identity, reasoner.StablePreference, reasoner.ShortPreference, reasoner.Objective,
 		reasoner.Skill, reasoner.Temporary}
@@ -86,11 +86,11 @@ type NewMemory struct {
 	AgentID string
 	// Source says where the memory came from. The application chooses the value.
 	Source string
-	// Category is what it is about. Default: none; the worker gives one to a fact.
+	// Category is the subject. Default: none; the worker gives one to a fact.
 	Category Category
-	// Topic is what kind of thing it is: preference, personal, memory, promise, or any other text of at most
-	// 255 bytes. Verified says that a person confirmed it: Oxbow never forgets it by itself.
-	Topic    string
+	// Topic is preference, personal, memory, promise, or any other text of at most 255 bytes.
+	Topic string
+	// Verified means that a person confirmed the memory. Oxbow never forgets it by itself.
 	Verified bool
 	// Importance is between 0 and 1. Default: 0.5.
 	Importance *float64
@@ -102,9 +102,9 @@ type NewMemory struct {
 	// Reference is where your application keeps the image, audio, video or file, or what the text or code is from: a
 	// URI or a path of at most 2048 bytes. Oxbow never reads it.
 	Reference string
-	// Sensitivity is between 0 (default) and 3. A memory of sensitivity 2 or 3 is never recalled. The
-	// client's Sealer seals the text of a memory of sensitivity 3. A sealed memory is never searched, reflected on or logged, and only Get returns
-	// its text. It cannot have a Speaker, Metadata or Reference, because those are not sealed.
+	// Sensitivity is between 0 (default) and 3. A memory of sensitivity 2 or 3 is never recalled. The client's Sealer
+	// seals the text of a memory of sensitivity 3. A sealed memory is never searched, reflected on or logged, and only
+	// Get returns its text. It cannot have a Speaker, Metadata or Reference, because those are not sealed.
 	Sensitivity int
 }
 

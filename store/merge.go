@@ -9,13 +9,13 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-// Near is a memory that one of the given memories may be merged with.
+// Near is a memory that may be merged with one of the given memories.
 type Near struct {
-	Of uuid.UUID // that memory; itself is the first one near it
+	Of uuid.UUID // the given memory, which is also the first one near itself
 	reasoner.Held
-	Kin    string // equal for memories that may become one: of the same type, speaker, agent and context
-	Merged int    // how many memories it was merged from; 0: it is not a merged memory
-	Needed int    // how many make a merge
+	Kin    string // equal for memories that may be merged: of the same type, speaker, agent and context
+	Merged int    // the number of its originals; 0: it is not a merged memory
+	Needed int    // the minimum number of memories for a merge
 }
 
 // Mergeable is a memory that may be merged with others.
@@ -25,8 +25,8 @@ type Mergeable struct {
 	Time    time.Time // when it was true or happened
 }
 
-// MemoriesToMerge returns those of the given memories that may be merged, with times in the zone, or none if the user's
-// memories are not merged.
+// MemoriesToMerge returns those of the given memories that may be merged, with times in the zone, or none if merging is
+// off for the user.
 func MemoriesToMerge(ctx context.Context, db DB, userID string, ids []uuid.UUID,
 	zone *time.Location) ([]Mergeable, error) {
 	all, err := list[Mergeable](ctx, db, "read memories to merge",
@@ -37,14 +37,14 @@ func MemoriesToMerge(ctx context.Context, db DB, userID string, ids []uuid.UUID,
 	return all, err
 }
 
-// NoteGists notes what memories say, by which NearMemories finds them.
+// NoteGists writes the gists of memories, by which NearMemories finds them.
 func NoteGists(ctx context.Context, db DB, userID string, ids []uuid.UUID, gists []string) error {
 	_, err := run(ctx, db, "note what memories say", `select oxbow.note_gists($1, $2, $3)`, userID, ids, gists)
 	return err
 }
 
-// NearMemories returns, for each of the given memories that may be merged, itself and the memories most like it, at most
-// limit; if same is set, only those of the same gist. Their times are in the zone.
+// NearMemories returns, for each of the given memories that may be merged, itself and the memories most like it, at
+// most limit; if same is set, only those of the same gist. Their times are in the zone.
 func NearMemories(ctx context.Context, db DB, userID string, ids []uuid.UUID, limit int, same bool,
 	zone *time.Location) ([]Near, error) {
 	near, err := list[Near](ctx, db, "look for similar memories", `
@@ -56,7 +56,7 @@ func NearMemories(ctx context.Context, db DB, userID string, ids []uuid.UUID, li
 	return near, err
 }
 
-// MergeMemories makes one memory with the given text of several of a user, in the caller's transaction. It returns
+// MergeMemories merges memories of a user into one with the given text, in the caller's transaction. It returns
 // ErrStale if one of them is no longer current.
 func MergeMemories(ctx context.Context, tx DB, userID, actor string, ids []uuid.UUID, text string) error {
 	_, err := run(ctx, tx, "merge memories", `select oxbow.merge_memories($1, $2, $3, $4)`, userID, actor, ids, text)
@@ -66,7 +66,7 @@ func MergeMemories(ctx context.Context, tx DB, userID, actor string, ids []uuid.
 // LockMerges blocks extractions, reconciliations and merges of the user until the transaction ends.
 func LockMerges(ctx context.Context, tx DB, userID string) error { return lockWrites(ctx, tx, userID) }
 
-// Merge makes one memory of several and returns its id.
+// Merge merges memories into one and returns its id.
 func Merge(ctx context.Context, db DB, userID string, ids []uuid.UUID, content string) (uuid.UUID, error) {
 	if err := text("content", content); err != nil {
 		return uuid.Nil, err

@@ -72,7 +72,7 @@ type Explanation struct {
 	Recency    float64 `json:"recency"`
 	Importance float64 `json:"importance"`
 	StageBoost float64 `json:"stage_boost,omitzero"`
-	// Modality is the factor of what the memory describes (policies recall_image, …); zero stands for 1.
+	// Modality is the factor of the memory's modality (policies recall_image, …); zero stands for 1.
 	Modality float64 `json:"modality,omitzero"`
 	// Weight is nil for traits, whose confidence takes its place.
 	Weight *WeightFactors `json:"weight,omitempty"`
@@ -86,9 +86,9 @@ type Explanation struct {
 	Session       string  `json:"session,omitzero"` // the conversation that the memory comes from
 	// Repeats is the id of a better result that says the same. The memory comes after all that do not repeat another.
 	Repeats uuid.UUID `json:"repeats,omitzero"`
-	// Level is what is kept of the memory: summary, tag, trace or archive; empty for all of it.
+	// Level is summary, tag, trace or archive; empty for a full memory.
 	Level string `json:"level,omitzero"`
-	// LeftOut is why a recall without a mode leaves the memory out; only in ModeDebug.
+	// LeftOut is the reason why a recall without a mode leaves the memory out; only in ModeDebug.
 	LeftOut string `json:"left_out,omitzero"`
 }
 

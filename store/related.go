@@ -7,8 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Related is a memory that is related to another, because both name the same people, places or things, or are facts
-// about the same subject.
+// Related is a memory that names the same people, places or things as another, or is a fact about the same subject.
 type Related struct {
 	ID        uuid.UUID  `json:"id"`
 	Type      MemoryType `json:"memory_type"`
@@ -29,7 +28,7 @@ func RelatedTo(ctx context.Context, db DB, userID string, id uuid.UUID, limit in
 	return related, err
 }
 
-// Origin is a memory or a message that a memory was made from.
+// Origin is a memory or a message from which a memory was made.
 type Origin struct {
 	Step     int       `json:"step"`      // 1 for a direct origin, 2 for an origin of one, and so on
 	OriginOf uuid.UUID `json:"origin_of"` // the memory that was made from it
@@ -45,7 +44,7 @@ type Origin struct {
 	At        time.Time  `json:"at"`
 }
 
-// Provenance returns the memories and messages that a memory was made from, at most limit, the nearest first.
+// Provenance returns the memories and messages from which a memory was made, at most limit, nearest first.
 func Provenance(ctx context.Context, db DB, userID string, id uuid.UUID, limit int) ([]Origin, error) {
 	origins, err := Collect[Origin](ctx, db, `
 		select step, origin_of, relation, memory_id, memory_type as type, message_id, session_id, speaker, content, at

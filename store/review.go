@@ -19,7 +19,7 @@ type factKey struct {
 	ID     uuid.UUID `json:"id"`
 }
 
-// WalkReviews looks at the next facts, at most limit, and notes when those that have no review are due. It returns how
+// WalkReviews looks at the next facts, at most limit, and schedules the reviews of those that have none. It returns how
 // many it looked at. The next call continues there, and starts over at the end.
 func WalkReviews(ctx context.Context, tx DB, now time.Time, limit int) (looked int, err error) {
 	var after, next factKey
@@ -41,8 +41,8 @@ func WalkReviews(ctx context.Context, tx DB, now time.Time, limit int) (looked i
 	return page.Looked, WriteSetting(ctx, tx, sweepFactsKey, next)
 }
 
-// UsersToReview returns the users of the facts that have been due for review for longest. It looks at as many facts as
-// the policy reviews_per_run says. The facts of users who opted out are due no longer.
+// UsersToReview returns the users of the facts that have been due for review for longest, at most reviews_per_run facts
+// (a policy). Facts of users who opted out are no longer due.
 func UsersToReview(ctx context.Context, db DB, now time.Time) ([]string, error) {
 	return list[string](ctx, db, "look for users with facts to review",
 		`select oxbow.users_to_review($1, oxbow.policy('reviews_per_run')::integer)`, now)
@@ -51,7 +51,7 @@ func UsersToReview(ctx context.Context, db DB, now time.Time) ([]string, error) 
 // FactToReview is a fact that is due for review.
 type FactToReview struct {
 	ID       uuid.UUID
-	Review   string // promotion, decay; empty: neither any more
+	Review   string // promotion, decay; empty: no longer due
 	Content  string
 	Speaker  string
 	Category reasoner.Category // empty: unknown
@@ -59,7 +59,7 @@ type FactToReview struct {
 	Verified bool
 	Source   string
 	At       time.Time // when it became true
-	Ends     time.Time // when it ceases to be; zero: not known
+	Ends     time.Time // when it stops being true; zero: unknown
 }
 
 // FactsToReview returns the facts of a user that have been due for review for longest, at most limit.
@@ -105,7 +105,7 @@ type Reviewed struct {
 // ReviewCounts counts what reviews did.
 type ReviewCounts struct{ Promoted, Kept, Deleted int }
 
-// WriteReviews writes verdicts about facts of a user. It leaves out those that are no longer due for the same review.
+// WriteReviews writes verdicts about facts of a user. It skips facts that are no longer due for the same review.
 func WriteReviews(ctx context.Context, tx DB, userID, actor string, reviews []Reviewed) (did ReviewCounts, err error) {
 	given, err := json.Marshal(reviews)
 	if err != nil {

@@ -16,12 +16,12 @@ const (
 	secretsStored  = "store"
 )
 
-// SecretsPolicy returns what the setting "secrets" says about texts with a secret: mark, refuse or store.
+// SecretsPolicy returns the policy for texts with a secret, from the setting "secrets": mark, refuse or store.
 func SecretsPolicy(ctx context.Context, db DB) (string, error) {
 	return one[string](ctx, db, "read the setting secrets", `select oxbow.secrets_policy()`)
 }
 
-// SecretsAreStored reports whether the setting "secrets" says that secrets are stored like other memories.
+// SecretsAreStored reports whether the policy for secrets is to store them like other memories.
 func SecretsAreStored(ctx context.Context, db DB) (bool, error) {
 	policy, err := SecretsPolicy(ctx, db)
 	return policy == secretsStored, err
@@ -36,9 +36,9 @@ func KindsOfSecrets(text string) string {
 	return strings.Join(names, ", ")
 }
 
-// Screen searches n texts of a field that are about to be stored, each with its level, and returns those of levels 0
-// and 1 that contain a secret, which a client with keys seals. If the setting "secrets" refuses them, it returns an
-// *InvalidError for the first below level 3 instead. It reads the setting only if it finds a secret.
+// Screen searches n texts of a field that are about to be stored, each with its level. It returns the indexes of those
+// of levels 0 and 1 that contain a secret, which a client with keys seals. With the policy refuse it returns an
+// *InvalidError for the first one below level 3 instead. It reads the setting only if it finds a secret.
 func Screen(ctx context.Context, db DB, field string, n int, text func(i int) (content string, level int)) (
 	found []int, err error,
 ) {
@@ -105,10 +105,9 @@ type FoundSecret struct {
 	Kinds string // for its history
 }
 
-// MarkSecrets raises memories to level 2, or forgets them if the setting "secrets" says refuse, and returns those that
-// have that level now. It returns none if the setting
-// "secrets" says that secrets are stored like other memories, and leaves out memories whose level was lowered after an
-// earlier mark.
+// MarkSecrets raises memories to level 2 and returns those that have that level now. With the policy refuse it also
+// forgets them; with the policy store it does nothing. It leaves out memories whose level was lowered after an earlier
+// mark.
 func MarkSecrets(ctx context.Context, db DB, found []FoundSecret) ([]MemoryRef, error) {
 	if len(found) == 0 {
 		return nil, nil
@@ -122,7 +121,7 @@ func MarkSecrets(ctx context.Context, db DB, found []FoundSecret) ([]MemoryRef, 
 }
 
 // MarkSecretMessages raises messages to level 2, so that nothing is extracted from them, and returns how many. With the
-// policy refuse, it removes their text. It does nothing if the setting "secrets" says that secrets are stored.
+// policy refuse it also removes their text; with the policy store it does nothing.
 func MarkSecretMessages(ctx context.Context, db DB, userID string, ids []uuid.UUID) (int, error) {
 	if len(ids) == 0 {
 		return 0, nil

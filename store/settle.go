@@ -20,8 +20,7 @@ func FollowPolicies(ctx context.Context, db DB, limit int) (int, error) {
 	return one[int](ctx, db, "follow a change of policies", `select oxbow.follow_policies($1)`, limit)
 }
 
-// SettledLevels counts the memories that SettleLevels looked at, those of which it kept less, or all again, and those that
-// it forgot.
+// SettledLevels counts the memories that SettleLevels looked at, compressed, raised and forgot.
 type SettledLevels struct{ Settled, Compressed, Raised, Forgotten int64 }
 
 // SettleLevels writes the levels of at most limit memories that are due and that no other transaction has locked.
@@ -30,8 +29,8 @@ func SettleLevels(ctx context.Context, db DB, now time.Time, limit int) (Settled
 		`select settled, compressed, raised, forgotten from oxbow.settle_levels($1, $2)`, now, limit)
 }
 
-// WalkLevels notes when at most limit memories that became old enough change their level, and returns their number.
-// Fewer than limit means that it has seen all.
+// WalkLevels schedules the levels of at most limit memories that became old enough, and returns their number. Fewer
+// than limit means that it has seen all.
 func WalkLevels(ctx context.Context, db DB, now time.Time, limit int) (int, error) {
 	return one[int](ctx, db, "schedule the levels of memories", `select oxbow.walk_levels($1, $2)`, now, limit)
 }

@@ -45,10 +45,10 @@ func Weights(ctx context.Context, db DB, userID string, id uuid.UUID, moments []
 // WeightChange is a row of the log of weights.
 type WeightChange struct {
 	At     time.Time `json:"at"`
-	Cause  string    `json:"cause"`  // mentioned, used, negated, classified, restored, merged, unmerged
+	Cause  string    `json:"cause"`  // mentioned, used, negated, classified, restored, reviewed, merged, unmerged
 	Before float64   `json:"before"` // unclamped, at that moment
 	After  float64   `json:"after"`
-	Times  int       `json:"times"` // how many mentions or uses it adds up
+	Times  int       `json:"times"` // the number of mentions or uses that it adds up
 	Actor  string    `json:"actor"`
 }
 
@@ -63,7 +63,7 @@ func WeightLog(ctx context.Context, db DB, userID string, id uuid.UUID, limit in
 // WeightLevels are the weights below which a memory may be kept at a lower level: summary, tag, trace and archive (W).
 var WeightLevels = []float64{0.30, 0.15, 0.10, 0.05}
 
-// WeightCrossing is a moment from which on a weight is below a level, or not.
+// WeightCrossing is the moment asked for, or a later one at which a weight falls below a level or reaches it again.
 type WeightCrossing struct {
 	At    time.Time `json:"at"`
 	Days  int       `json:"days"` // until then
@@ -79,8 +79,8 @@ func WeightCrossings(ctx context.Context, db DB, userID string, id uuid.UUID, le
 		userID, id, level, at, days)
 }
 
-// WeightEvents counts the events that changed weights in a transaction, and the memories of which less was kept, or all
-// again, because of their weights.
+// WeightEvents counts the events that changed weights in a transaction, and the memories that were compressed or raised
+// because of their weights.
 type WeightEvents struct{ Mentioned, Used, Negated, Compressed, Raised int }
 
 // CountWeightEvents counts the rows that the transaction has added to the log of weights.

@@ -11,8 +11,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
-// maskedLog is a handler that shows kinds in place of secrets. Errors may quote texts: those of providers, models and
-// PostgreSQL.
+// maskedLog is a log handler that replaces secrets by their kinds. Errors of providers, models and PostgreSQL may quote
+// texts.
 type maskedLog struct{ slog.Handler }
 
 func (h maskedLog) Handle(ctx context.Context, r slog.Record) error {

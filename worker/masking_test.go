@@ -50,7 +50,7 @@ func (b *bundle) holding(word string) (tables []string) {
 	return tables
 }
 
-// What a provider, a model or an error quotes of a secret is in no log, and in no table but those of the texts.
+// A secret that a provider, a model or an error quotes is in no log, and in no table except those of the texts.
 func TestQuotedSecretsAreMasked(t *testing.T) {
 	b := setup(t)
 	var log lockedBuffer

@@ -126,7 +126,7 @@ func TestReconcileIsOptional(t *testing.T) {
 	}
 }
 
-// A language model is asked about facts in other words too, in one call for all facts of a job.
+// A language model is also asked about facts in other words, in one call for all facts of a job.
 func TestReconcileByModel(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'The red bicycle is in the cellar'),

@@ -37,7 +37,7 @@ func (b *bundle) reviewed(id string) string {
 		from oxbow.history('ann', $1) h where h.actor like 'review %'`, id)
 }
 
-// Facts that use made strong are promoted or kept; those that nobody used are kept or forgotten.
+// Facts that are often used are promoted or kept; unused facts are kept or forgotten.
 func TestReview(t *testing.T) {
 	b := setup(t)
 	name, passing := b.fact("My name is Ann", 1, 2.3), b.fact("I am tired today", 1, 2.3)
@@ -107,7 +107,7 @@ func TestReviewOptedOut(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.memories where id = $1 and review_at > now() + interval '89 days'`, cats))
 }
 
-// Facts that an application stores with old times are not reviewed at once, but as if they were stored when they were.
+// Facts that an application stores with old times are not reviewed at once, but as if they were new.
 func TestReviewBackfill(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.memories (user_id, content, external_id, category, created_at)
@@ -149,7 +149,7 @@ func TestReviewBackfill(t *testing.T) {
 	require.Equal(t, 80, b.count(`oxbow.memories where forgotten_by = 'auto'`), "what has passed")
 }
 
-// A model sees the related facts, may search twice, and sees no secret. What it may not do is refused.
+// A model sees the related facts, may search twice, and sees no secret. Verdicts that it may not give are refused.
 func TestReviewByModel(t *testing.T) {
 	b := setup(t)
 	garden := b.fact("Ann dreams of a garden", 100, 1)
@@ -223,7 +223,7 @@ func TestNonsenseAboutFacts(t *testing.T) {
 		b.reviewed(cats))
 }
 
-// Extraction sets the topic of what it remembers where that is clear.
+// Extraction sets the topic of memories if it is clear.
 func TestTopicsOfExtractedFacts(t *testing.T) {
 	b := setup(t)
 	b.say("ann", "s", "I love hiking in the mountains.", "My name is Ann Weaver.",

@@ -67,7 +67,7 @@ func TestSecretsAreStored(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.memories where content = 'my PIN is 4821' and sensitivity = 0`))
 }
 
-// With the policy refuse, what an INSERT stored does not stay: the memory is forgotten, the text of the message removed.
+// With the policy refuse, the worker forgets memories and removes texts of messages that an INSERT stored.
 func TestSecretsAreRefused(t *testing.T) {
 	b := setup(t)
 	l := b.listen()
@@ -122,7 +122,7 @@ func TestSecretMessages(t *testing.T) {
 	require.Equal(t, 2, get[int](b, `select sensitivity from oxbow.memories where id = $1`, recalled))
 }
 
-// A session of nothing but secrets is not extracted, and does not wait.
+// A session that contains only secrets is not extracted, and does not wait.
 func TestOnlySecretMessages(t *testing.T) {
 	b := setup(t)
 	l := b.listen()

@@ -160,7 +160,7 @@ func TestEvalInterrupted(t *testing.T) {
 	require.Zero(t, d.rows())
 }
 
-// What the lives promise holds.
+// All checks of the lives pass.
 func TestEvalLives(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

@@ -120,8 +120,8 @@ func (u *user) printChanges(s story) {
 	t.print()
 }
 
-// printOrigins writes the memories and messages that a memory was made from, unless the versions and the changes show
-// them all.
+// printOrigins writes the memories and messages from which a memory was made, unless the versions and changes already
+// show them all.
 func (u *user) printOrigins(origins []oxbow.Origin) {
 	shown := func(o oxbow.Origin) bool { return o.Relation == "supersedes" || o.Relation == "said" }
 	if !slices.ContainsFunc(origins, func(o oxbow.Origin) bool { return !shown(o) }) {

@@ -59,7 +59,7 @@ func withKeys(ctx context.Context) (oxbow.Option, error) {
 // keys may need a key management service.
 type lazyKeys func() (*sealed.Keys, error)
 
-// withLazyKeys makes a client seal texts that contain a secret, if there are keys in the environment.
+// withLazyKeys makes a client seal texts that contain a secret, if the environment has keys.
 func withLazyKeys(ctx context.Context) (oxbow.Option, error) {
 	if os.Getenv(keysetVariable) == "" {
 		return nil, nil
@@ -68,7 +68,7 @@ func withLazyKeys(ctx context.Context) (oxbow.Option, error) {
 	return oxbow.WithSealer(lazyKeys(read)), nil
 }
 
-// ID returns the id of the key of an earlier call of Seal.
+// ID returns the id of the key that an earlier call of Seal used.
 func (read lazyKeys) ID() string {
 	k, _ := read() // Seal has returned the error
 	return k.ID()

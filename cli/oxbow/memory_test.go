@@ -173,7 +173,7 @@ func TestSecret(t *testing.T) {
 	require.Regexp(t, `sensitivity +3, sealed with key \d+\n`, out)
 	require.Regexp(t, `embedded +never: a sealed memory`, out)
 
-	// with keys, what contains a secret is sealed; with the policy refuse, nothing of it is stored
+	// with keys, a text that contains a secret is sealed; with the policy refuse, it is not stored
 	out = d.ok("show", d.ok("remember", "ada", "My password is hunter2."))
 	require.True(t, strings.HasPrefix(out, "My password is hunter2.\n"), out)
 	require.Regexp(t, `sensitivity +3, sealed with key \d+\n`, out)

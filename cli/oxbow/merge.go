@@ -11,7 +11,7 @@ func mergeCommand(a *app) *cobra.Command {
 	var content string
 	cmd := &cobra.Command{
 		Use:   "merge USER ID ID...",
-		Short: "Make one memory of several that say the same",
+		Short: "Merge memories that say the same into one",
 		Args:  cobra.MinimumNArgs(3),
 		RunE: a.onUser(func(ctx context.Context, u *user, args []string) error {
 			ids := make([]uuid.UUID, len(args))
@@ -29,7 +29,7 @@ func mergeCommand(a *app) *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&content, "content", "", "what they say (default: the text of the last)")
+	cmd.Flags().StringVar(&content, "content", "", "text of the merged memory (default: the text of the last)")
 	return cmd
 }
 

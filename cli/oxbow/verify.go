@@ -11,7 +11,7 @@ func verifyCommand(a *app) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "verify USER ID",
-		Short: "Note that a person confirmed a memory",
+		Short: "Record that a person confirmed a memory",
 		Args:  cobra.ExactArgs(2),
 		RunE: a.onUser(func(ctx context.Context, u *user, args []string) error {
 			id, err := idArgument(args[0])
@@ -25,7 +25,7 @@ func verifyCommand(a *app) *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&not, "not", false, "take it back")
+	cmd.Flags().BoolVar(&not, "not", false, "withdraw the confirmation")
 	cmd.Flags().StringVar(&reason, "reason", "", "reason for the history")
 	return cmd
 }
@@ -35,8 +35,8 @@ func tierCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tier USER ID normal|core|system",
 		Short: "Change the tier of a memory",
-		Long: `Change the tier of a memory. The strength of core and system memories does not fall. "normal" takes back what the
-reviewer promoted.`,
+		Long: `Change the tier of a memory. The strength of core and system memories does not fall.
+"normal" undoes a promotion by the reviewer.`,
 		Args: cobra.ExactArgs(3),
 		RunE: a.onUser(func(ctx context.Context, u *user, args []string) error {
 			id, err := idArgument(args[0])

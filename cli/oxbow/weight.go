@@ -16,7 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// fadeYears is how far the command looks for the days on which a weight falls below a level.
+// fadeYears is the number of years in which the command looks for the days on which a weight falls below a level.
 const fadeYears = 100
 
 // weighed is the output of weight.
@@ -34,7 +34,7 @@ type point struct {
 	Weight float64   `json:"weight"` // unclamped
 }
 
-// fade says whether a weight is below a level, first now and then from each moment on at which that changes.
+// fade lists whether a weight is below a level: first now, then at each moment at which that changes.
 type fade struct {
 	Level     float64                `json:"level"`
 	Crossings []store.WeightCrossing `json:"crossings"`
@@ -74,7 +74,7 @@ Without --user, search the memories of all users, which is slow in a large datab
 	return cmd
 }
 
-// weigh reads what the command shows.
+// weigh reads the output of the command.
 func (u *user) weigh(ctx context.Context, id uuid.UUID, now time.Time, days, limit int) (w weighed, err error) {
 	w.Memory, err = u.client.Get(ctx, u.id, id)
 	if errors.Is(err, oxbow.ErrSealed) {

@@ -61,8 +61,8 @@ const (
 )
 
 // Check replays the events of every trait and compares the resulting state with its row. It also
-// looks for rows that refer to nothing, for secrets that are not sealed or appear elsewhere, for memories that keep
-// more or less than their level says, and for merged memories that disagree with their originals.
+// looks for rows that refer to nothing, for secrets that are not sealed or appear elsewhere, for memories that do not
+// match their level, and for merged memories that do not match their originals.
 func Check(ctx context.Context, db store.DB, o Options) (Report, error) {
 	c := &checker{db: db, options: o}
 	if o.UserID != "" {
@@ -112,7 +112,7 @@ type checker struct {
 	options Options
 	report  Report
 
-	recomputed *int // how many memories of each user the level is computed of; nil: of all
+	recomputed *int // the number of memories of each user whose level is computed; nil: all
 }
 
 // users checks consecutive users.

@@ -9,11 +9,11 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// recomputed limits how many memories of a user CheckNext computes the level of again: other ones in each round.
+// recomputed is the number of memories of a user whose level CheckNext computes again, different ones in each round.
 const recomputed = 20
 
-// levels reports memories of the users from first to last that keep more or less than their level says, or whose level
-// is not due when it should be, and merged memories that disagree with their originals.
+// levels reports memories of the users from first to last that do not match their level, or whose level is not due when
+// it should be, and merged memories that do not match their originals.
 func (c *checker) levels(ctx context.Context, first, last string) error {
 	for _, sql := range []string{keptSQL, mergedSQL} {
 		problems, err := store.Collect[Problem](ctx, c.db, sql, first, last)
@@ -42,14 +42,14 @@ func (c *checker) levels(ctx context.Context, first, last string) error {
 	return nil
 }
 
-// repairDueLevel has the job settle compute the level of a memory.
+// repairDueLevel makes a memory due, so that the job settle computes its level.
 func repairDueLevel(ctx context.Context, db store.DB, userID string, id uuid.UUID) error {
 	_, err := db.Exec(ctx, `update oxbow.memories set weight_next_at = now() where user_id = $1 and id = $2`, userID, id)
 	return err
 }
 
-// keptSQL compares what is kept of memories with their level (docs/weight.md). A summary has no original in
-// memory_archive if its text was short enough to stay.
+// keptSQL compares the texts and index entries of memories with their level (docs/weight.md). A summary has no original
+// in memory_archive if its text was short enough to stay.
 const keptSQL = `
 	with kept as materialized (
 	  select m.user_id, m.memory_type::text as type, m.id, m.level, m.content, m.metadata, m.speaker, a.content as original,
@@ -109,7 +109,7 @@ const keptSQL = `
 	 where a.user_id between $1 and $2 and m.level = 'full'
 	 order by 1, 2, 3, 4`
 
-// mergedSQL compares merged memories with their originals. One that a person reworded has none.
+// mergedSQL compares merged memories with their originals. A merged memory that a person reworded has no originals.
 const mergedSQL = `
 	with merged as (
 	  select m.user_id, m.memory_type, m.id, m.expired_at is null and m.forgotten_at is null as current,

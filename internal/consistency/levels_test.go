@@ -9,8 +9,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// insertLevels gives a user an episode of each level, a fact that is full, one that is a summary, and a memory merged of
-// three facts.
+// insertLevels gives a user an episode of each level, a fact that is full, one that is a summary, and a memory merged
+// of three facts.
 func insertLevels(t *testing.T, pool *pgxpool.Pool, user string) {
 	t.Helper()
 	for _, sql := range []string{
@@ -106,8 +106,8 @@ var faults = map[string]struct {
 		and superseded_by = ` + mergedOne, []string{"merged"}, false},
 }
 
-// The check finds memories that keep more or less than their level says, levels that are not due when they should be,
-// and merged memories that disagree with their originals. A repair makes levels due, and only reports the others.
+// The check finds memories that do not match their level, levels that are not due when they should be, and merged
+// memories that do not match their originals. A repair makes levels due, and only reports the others.
 func TestCheckFindsWrongLevels(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
@@ -138,8 +138,8 @@ func TestCheckFindsWrongLevels(t *testing.T) {
 	}
 }
 
-// What people do with memories, and levels that do not follow new policies or a new forgetting factor yet, are not
-// problems.
+// The check reports no problem after ordinary operations on memories, nor while levels do not yet follow new policies
+// or a new forgetting factor.
 func TestCheckAcceptsWhatHappensToLevels(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)

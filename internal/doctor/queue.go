@@ -251,7 +251,7 @@ func (e *examination) traits(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// countedSecrets is the highest number of memories, and of messages, that the examination counts.
+// countedSecrets is the maximum number of memories, and of messages, that the check counts.
 const countedSecrets = 10_000
 
 // secrets counts the memories and messages that are kept from recall and models, by kind of secret.

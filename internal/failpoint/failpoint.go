@@ -12,7 +12,7 @@ const (
 	EmbedComputed        = "embed.computed"  // the provider has answered, nothing is written
 	EmbedSaved           = "embed.saved"     // the vectors of one of several calls are stored
 	EmbedWritten         = "embed.written"   // everything is written, nothing is committed
-	EmbedCommitted       = "embed.committed" // committed, and River has not heard of it
+	EmbedCommitted       = "embed.committed" // committed, but not yet reported to River
 	ExtractDecided       = "extract.decided" // the reasoner and the embedder have answered
 	ExtractWritten       = "extract.written" // memories and sources are written, the job is not completed
 	ExtractDone          = "extract.done"    // nothing is committed

@@ -41,7 +41,7 @@ type factShown struct {
 	Related   []heldShown `json:"related"`
 }
 
-// Judge asks what becomes of facts, as many at once as fit a prompt. It keeps a fact that reads as an instruction
+// Judge asks for verdicts about facts, in as few prompts as they fit into. It keeps facts that read as an instruction
 // without asking.
 func (r *Reasoner) Judge(
 	ctx context.Context, now time.Time, cases []reasoner.ReviewCase,
@@ -104,8 +104,8 @@ func kept(reason string, args ...any) reasoner.Judgement {
 	return reasoner.Judgement{Verdict: reasoner.ReviewKeep, Reason: fmt.Sprintf(reason, args...)}
 }
 
-// decide enters an answer into judgements. A fact without a usable answer is kept, with the reason. decide returns notes
-// on entries for unknown or already answered facts.
+// decide enters an answer into judgements. A fact without a usable answer is kept, with the reason. decide returns
+// notes on entries for unknown or already answered facts.
 func (b *bench) decide(a answer.Judgements, judgements []reasoner.Judgement) (refused notes) {
 	for _, place := range b.place {
 		judgements[place] = kept("no answer")

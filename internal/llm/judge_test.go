@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// An answer that is not one is repaired once; a second one is an error.
+// An invalid answer is repaired once; a second one is an error.
 func TestJudgeRepair(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
-const maxGroup = 20 // memories of a group in a prompt
+const maxGroup = 20 // maximum number of memories of a group in a prompt
 
 type mergeData struct {
 	Groups []groupShown
@@ -23,7 +23,7 @@ type groupShown struct {
 	Memories []heldShown `json:"memories"`
 }
 
-// Merge asks which memories of each group belong together. It shows none that read as instructions.
+// Merge asks which memories of each group belong together. It leaves out memories that read as instructions.
 func (r *Reasoner) Merge(ctx context.Context, groups [][]reasoner.Held) (all []reasoner.Same, err error) {
 	for rest := groups; len(rest) > 0; {
 		var data *mergeData

@@ -25,8 +25,8 @@ type FactReader interface {
 	// "Ada". Fact sets Type, Content, Speaker, Category, Negates and About; the keys of another subject than the user
 	// begin with it: "tom:home".
 	Fact(content, speaker string) Candidate
-	// Gist returns what a fact or an episode of that time says: equal for those that the rules merge, and empty for one
-	// that they never merge.
+	// Gist returns a key for the statement of a fact or an episode of that time. It is equal for memories that the
+	// rules merge, and empty for those that they never merge.
 	Gist(content string, at time.Time) string
 }
 

@@ -11,13 +11,13 @@ import (
 type Merger interface {
 	// Name identifies the merger in the records.
 	Name() string
-	// Merge returns those of each group that belong together. A group has memories of one type and speaker that are
-	// similar, or of which each is similar to another.
+	// Merge returns the memories of each group that belong together. The memories of a group have the same type and
+	// speaker, and each is similar to another one.
 	Merge(ctx context.Context, groups [][]Held) ([]Same, error)
 }
 
 // Same are memories of one group that say the same, or repetitions of one event.
 type Same struct {
 	Memories []uuid.UUID // at least two
-	Content  string      // what they say, without dates and how often
+	Content  string      // their common text, without dates and number
 }

@@ -2,11 +2,11 @@ package secrets
 
 import "strings"
 
-// nameBytes is how far before a sign the name that it assigns to may begin.
+// nameBytes is the maximum length of the name before an assignment sign.
 const nameBytes = 64
 
-// assignment looks at a sign at i, = or :, whose name ends with what a secret is called: PGPASSWORD=…,
-// aws_secret_access_key: …. Names that begin with it are found by credential.
+// assignment looks at a sign at i, = or :, after a name that ends with a word for a secret: PGPASSWORD=…,
+// aws_secret_access_key: …. credential finds names that begin with such a word.
 func (s *scan) assignment(i int) {
 	end := i
 	for end > 0 && i-end < 4 && strings.IndexByte(" \t\"'", s.lower[end-1]) >= 0 {
@@ -50,7 +50,7 @@ func isUUID(value string) bool {
 	return len(value) == 36 && value[8] == '-' && value[13] == '-' && value[18] == '-' && value[23] == '-'
 }
 
-// login looks for a password behind an address of mail, whose @ is at i: ann@example.com / ….
+// login looks for a password after an e-mail address, whose @ is at i: ann@example.com / ….
 func (s *scan) login(i int) {
 	t := s.folded
 	k := i + 1

@@ -73,7 +73,7 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// The survey was written by somebody who had not looked at the detector.
+// The author of the survey had not seen the detector.
 func TestSurvey(t *testing.T) {
 	t.Parallel()
 	var missed, marked []string

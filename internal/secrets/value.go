@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// accept reports whether what follows a name and a separator is a value.
+// accept reports whether the text from..to after a name and a separator is a value, and returns the bounds of the
+// value.
 func (s *scan) accept(n noun, from, to int, separator string) (int, int, bool) {
 	if n.list == "answers" {
 		return s.answer(from)
@@ -71,7 +72,7 @@ func (s *scan) follows(n noun, i, k int, value string, to int) bool {
 	return false
 }
 
-// resume returns the value at i, where a sentence goes on that broke off behind a name: "the password? It's …".
+// resume returns the value at i in a clause that continues after a name: "the password? It's …".
 func (s *scan) resume(n noun, i int) (from, to int, ok bool) {
 	i = s.skip(i, " ")
 	for _, w := range resumed {
@@ -94,7 +95,7 @@ func (s *scan) answer(from int) (int, int, bool) {
 	return from, from + len(rest), len(rest) >= 3 && len(rest) <= 36 && !known && !ordinary[rest]
 }
 
-// isPin reports whether a value is a number of 4 to 8 digits, or of 3 on the back of a card.
+// isPin reports whether a value is a number of 4 to 8 digits, or a card verification code of 3 or more.
 func isPin(n noun, value string) bool {
 	value = strings.Trim(value, "#*")
 	least := 4
@@ -130,7 +131,7 @@ func isPaper(value string) bool {
 // isKey reports whether a value looks generated.
 func isKey(value string) bool { return len(value) >= 12 && isMixed(value) && entropy(value) >= 2.5 }
 
-// isStrong reports whether a word has a letter, a digit and a sign of those that only passwords have.
+// isStrong reports whether a word has a letter, a digit and a sign that is rare outside passwords.
 func isStrong(word string) bool {
 	return len(word) >= 6 && strings.ContainsAny(word, "!@#$%^&*+=~?") && strings.ContainsAny(word, "0123456789") &&
 		strings.ContainsFunc(word, unicode.IsLetter)
@@ -145,7 +146,7 @@ func isASCIILetters(text string) bool {
 	return true
 }
 
-// isMixed reports whether a word looks like a password: it has a digit or a sign among letters, or capitals within.
+// isMixed reports whether a word looks like a password: it has a digit or a sign among letters, or inner capitals.
 func isMixed(word string) bool {
 	digits, letters, signs, capitals := 0, 0, 0, 0
 	for i := range len(word) {

@@ -4,8 +4,8 @@
 // diagnoses, symptoms, medication, therapy, disability, pregnancy and addiction; sports, food, tiredness and moods are
 // not health.
 //
-// The expressions are patterns in lists/*.txt. Those in signs.*.txt do not name the matter: practices, places, objects,
-// measures, and two weak signs together. An expression within a harmless one does not count.
+// The expressions are patterns in lists/*.txt. Those in signs.*.txt do not name the subject: practices, places,
+// objects, measures, and combinations of two weak signs. An expression within a harmless one does not count.
 //
 // It misses texts in other languages, and facts from which only a reader would draw the conclusion.
 package sensitive
@@ -40,8 +40,8 @@ var lists = func() fs.FS {
 
 var grammar = pattern.New(lists)
 
-// Category returns the category of the first sensitive expression in text. Letters of other widths and scripts that look
-// like Latin ones, invisible characters, letters set apart by spaces, and traditional characters do not hide an
+// Category returns the category of the first sensitive expression in text. Letters of other widths and scripts that
+// look like Latin ones, invisible characters, letters set apart by spaces, and traditional characters do not hide an
 // expression. A sensitive text stays sensitive when a sentence is appended to it. It is safe for concurrent use.
 func Category(text string) (category string, ok bool) {
 	words := split(plain(text))

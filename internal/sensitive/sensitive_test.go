@@ -104,8 +104,7 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// Of texts that do not name the matter, at least 95 of 100 are recognized; of those that only sound like it, at most two
-// of 100.
+// At least 95 of 100 indirect texts are recognized, and at most two of 100 look-alikes.
 func TestIndirect(t *testing.T) {
 	t.Parallel()
 	missed, indirect := 0, lines(t, "indirect.txt")

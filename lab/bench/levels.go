@@ -13,8 +13,8 @@ import (
 
 const dueLevels = 1000
 
-// levels measures what it costs to keep less of the 1,000 memories that are due, among many and among a tenth of them, and
-// what recall costs a user nine tenths of whose memories are archived.
+// levels measures the cost of compressing the 1,000 memories that are due, among many and among a tenth of them, and
+// the cost of recall for a user with nine tenths of the memories archived.
 func levels(b *bench) {
 	memories := b.sized(1_000_000)
 	few, all := b.database("bench_levels_few"), b.database("bench_levels_all")
@@ -29,7 +29,7 @@ func levels(b *bench) {
 			return measure(d)
 		}}
 	}
-	r := b.compare(fmt.Sprintf("Keeping less of %d memories", dueLevels), "ms",
+	r := b.compare(fmt.Sprintf("Compressing %d memories", dueLevels), "ms",
 		timed(fmt.Sprintf("summaries among %d", memories), all, months(0)),
 		timed(fmt.Sprintf("summaries among %d", memories/10), few, months(0)),
 		timed("traces among as many", all, months(18)))
@@ -72,13 +72,13 @@ func (d database) settleLevels(months int) float64 {
 		                        where weight_next_at is not null order by 1 limit $1) d`, dueLevels).AddDate(0, months, 0)
 	start := time.Now()
 	if done := must.Get(store.SettleLevels(d.ctx, d, clock, dueLevels)); done.Compressed != dueLevels {
-		must.OK(fmt.Errorf("less was kept of %d memories instead of %d", done.Compressed, dueLevels))
+		must.OK(fmt.Errorf("compressed %d memories instead of %d", done.Compressed, dueLevels))
 	}
 	return msSince(start)
 }
 
-// recallArchived compares recall of a user, nine tenths of whose memories are archived, with that of one who has only the
-// rest.
+// recallArchived compares recall of a user with nine tenths of the memories archived with that of a user who has only
+// the rest.
 func (b *bench) recallArchived() {
 	const memories = 20_000
 	d, w := b.database("bench_levels_recall"), newWriter(seed)

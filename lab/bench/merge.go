@@ -13,8 +13,9 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// merging measures how long the job merge takes to find what a new memory may be merged with, and to decide, for users of
-// 1,000 and of 50,000 memories: by the gist, as for the rules, and by a scan of all vectors, as for a model.
+// merging measures how long the job merge takes to find the memories that a new one may be merged with, and to decide,
+// for users of 1,000 and of 50,000 memories: by the gist, as for the rules, and by a scan of all vectors, as for a
+// model.
 func merging(b *bench) {
 	few, many := 1000, b.sized(50_000)
 	d, w, rules := b.database("bench_merge"), newWriter(seed), extract.New()

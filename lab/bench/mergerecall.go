@@ -10,8 +10,8 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// recallMerged compares recall of a user most of whose memories are originals of merged ones with that of one who has only
-// the others.
+// recallMerged compares recall of a user with many originals of merged memories with that of a user who has only the
+// other memories.
 func (b *bench) recallMerged() {
 	const memories, events, times = 1000, 20, 500
 	d, w := b.database("bench_merge_recall"), newWriter(seed)

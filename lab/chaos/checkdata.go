@@ -168,7 +168,7 @@ func (k *checker) repeats() int {
 	return len(common)
 }
 
-// replaced checks that each fact that another replaced has a history that says so.
+// replaced checks that the history of each replaced fact records the replacement.
 func (k *checker) replaced() int {
 	k.none("replaced fact", "an event that says why, of it or of what says the same", `
 		select m.user_id, m.id, m.content from oxbow.memories_fact m

@@ -59,7 +59,7 @@ func (c *client) merge(ctx context.Context, a Action) (outcome, error) {
 	return how, err
 }
 
-// nothing returns an error that says that an action has no target, unless there is another one.
+// nothing returns the error for an action without a target, unless another error exists.
 func nothing(err error) error {
 	if err == nil {
 		return pgx.ErrNoRows
@@ -119,7 +119,7 @@ func (l *ledger) split(rows map[uuid.UUID]*written, ids []uuid.UUID, unmerged bo
 	}
 }
 
-// merges checks that each merged memory stands for its originals, and no other memory.
+// merges checks that merged memories match their originals.
 func (k *checker) merges() int {
 	for _, c := range []struct{ expected, sql string }{
 		{"as many originals as the merged memory counts", `

@@ -58,7 +58,7 @@ var topics = []struct{ word, habit, end string }{
 var remarks = []string{"Bought a lamp for the desk, order %s", "The parcel %s came at noon", "在仓库里找到了%s号箱子",
 	"今天收到了编号%s的包裹", "Met the customer of the contract %s in Hamburg"}
 
-// events happen again and again, and facts are stated again, in words that differ.
+// events and facts are repeated in different words.
 var events, statements = [][]string{
 	{"Had the soup of kitchen %s for lunch", "For lunch I had the soup of kitchen %s again",
 		"Ate soup of kitchen %s for lunch"},

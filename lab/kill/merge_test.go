@@ -10,8 +10,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
-// However often the worker is killed while it merges, each event that happened again becomes one memory that counts
-// each time once, and so does a fact stated in other words. OXBOW_KILL_EVENTS makes it a long run.
+// However often the worker is killed while it merges, each repeated event becomes one memory that counts each
+// repetition once, and so does each fact stated in different words. OXBOW_KILL_EVENTS makes it a long run.
 func TestKilledMergesLeaveTheSameMemories(t *testing.T) {
 	t.Parallel()
 	points := []string{failpoint.MergeDecided, failpoint.MergeWritten, failpoint.MergeCommitted}

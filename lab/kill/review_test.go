@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
-// However often the worker is killed while it keeps less of old facts and reviews those that are due, each fact has one
+// However often the worker is killed while it compresses old facts and reviews those that are due, each fact has one
 // level and one verdict, as in an undisturbed run. OXBOW_KILL_PEOPLE makes it a long run.
 func TestKilledReviewLeavesTheSameFacts(t *testing.T) {
 	t.Parallel()

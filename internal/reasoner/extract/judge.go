@@ -12,11 +12,11 @@ import (
 
 var _ reasoner.Reviewer = (*Extractor)(nil)
 
-// outOfDate is the age from which something passing is out of date.
+// outOfDate is the age at which a passing fact is out of date.
 const outOfDate = 30 * 24 * time.Hour
 
-// Judge decides about each fact by what it says: it promotes lasting facts, deletes what a later fact replaces and what
-// has passed, and keeps everything else. The only error is that of ctx.
+// Judge decides about each fact by its content: it promotes lasting facts, deletes facts that have passed or that a
+// later fact replaces, and keeps all others. The only error is that of ctx.
 func (x *Extractor) Judge(ctx context.Context, now time.Time, cases []reasoner.ReviewCase) ([]reasoner.Judgement, error) {
 	all := make([]reasoner.Judgement, len(cases))
 	for i := range cases {
@@ -74,7 +74,7 @@ func (x *Extractor) judge(now time.Time, c *reasoner.ReviewCase) reasoner.Judgem
 	return keep("nothing replaces it")
 }
 
-// isPassing reports whether what is of a category passes.
+// isPassing reports whether facts of a category pass.
 func isPassing(c reasoner.Category) bool {
 	return c == reasoner.Temporary || c == reasoner.ShortPreference
 }

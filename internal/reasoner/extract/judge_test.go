@@ -25,7 +25,7 @@ func judged(t *testing.T, cases ...reasoner.ReviewCase) []reasoner.Judgement {
 	return all
 }
 
-// Lasting facts become core, and nothing else: what was only talked about often does not.
+// Only lasting facts become core, not facts that were only talked about often.
 func TestJudgePromotion(t *testing.T) {
 	t.Parallel()
 	for verdict, facts := range map[reasoner.ReviewVerdict]string{
@@ -91,7 +91,7 @@ func TestJudgePromotion(t *testing.T) {
 	}
 }
 
-// Only what is replaced or has passed is deleted.
+// Only facts that were replaced or have passed are deleted.
 func TestJudgeDecay(t *testing.T) {
 	t.Parallel()
 	coffee, passed := heldFact("The user likes coffee", 120), heldFact("Ada is tired today", 120)

@@ -42,21 +42,21 @@ func (*Extractor) Merge(_ context.Context, groups [][]reasoner.Held) (all []reas
 	return all, nil
 }
 
-// Gist returns the same for all memories that Merge puts together. See reasoner.FactReader.
+// Gist returns the same key for all memories that Merge puts together. See reasoner.FactReader.
 func (*Extractor) Gist(content string, at time.Time) string {
 	_, key := gist(content, at)
 	return key
 }
 
 const (
-	maxMerged = 300 // bytes of a memory that is compared; longer ones are hardly ever repeated
-	leastWord = 2   // words that say something, in a memory that is compared
+	maxMerged = 300 // maximum bytes of a memory; longer ones are hardly ever repeated
+	leastWord = 2   // minimum number of content words
 	leastHan  = 3   // the same in Chinese
 )
 
-// gist returns the text of a memory without its day, and what it says: the words of each part of its sentences, the
-// parts in an order of their own. The key is empty if the memory is a question, says too little, or names another time
-// than its own day.
+// gist returns the text of a memory without its day, and its key: the words of each part of its sentences, with the
+// parts sorted. The key is empty if the memory is a question, has too few words, or names a time other than its own
+// day.
 func gist(content string, at time.Time) (text, key string) {
 	if len(content) > maxMerged || strings.ContainsAny(content, "?？") {
 		return "", ""

@@ -139,7 +139,7 @@ type sense struct {
 	sentences  int
 	unsaid     bool       // it asks, supposes or wishes, or is so only for now
 	theirs     bool       // it is about somebody else
-	subject    string     // whom a stored fact is about, if that is another than the user
+	subject    string     // the person that a stored fact is about, if not the user
 	head       int        // how many objects precede a preposition: one in "sugar in my tea"
 	turns      [][]string // the objects of what it takes back or renews
 	several    bool       // it may be about more than one thing, or somebody's: "tea and coffee", "my sister's dog", 茶和咖啡

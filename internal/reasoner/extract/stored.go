@@ -34,7 +34,7 @@ func (*Extractor) Fact(content, speaker string) reasoner.Candidate {
 		}
 	}
 	if len(c.About) == 0 && len(parts) == 1 {
-		// Also what somebody has, does or wants, which a later fact may end.
+		// Possessions, activities and wishes are subjects too, because a later fact may end them.
 		s := senseIn("", []part{{sentence: parts[0].sentence}})
 		lasts := c.Category == reasoner.StablePreference || c.Category == reasoner.ShortPreference ||
 			parts[0].thirdPerson || !past

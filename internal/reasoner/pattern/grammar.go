@@ -54,7 +54,7 @@ type section struct {
 type rule struct {
 	elements []element
 	value    string
-	needs    [][]id // a text that the rule matches has one of each, and other words
+	needs    [][]id // a matching text has at least one id of each set
 }
 
 // New returns a grammar of the files *.txt of a directory. It panics on its first use if they contain mistakes; a test
@@ -189,9 +189,9 @@ func (g *Grammar) add(s *section, elements []element, value string) error {
 // maxNeeds bounds the sets of ids that a rule needs.
 const maxNeeds = 3
 
-// needs returns, for the elements that must match, sets of ids of which a text has one if they match; the smallest sets
-// first. An alternative that begins with two words counts as both, so that texts rule out most rules that begin with a
-// frequent word.
+// needs returns sets of ids, the smallest first. A text that the elements match has at least one id of each set. An
+// alternative that begins with two words has the id of the pair, so most rules that begin with a frequent word are
+// ruled out.
 func (g *Grammar) needs(elements []element) (sets [][]id) {
 	for i, e := range elements {
 		ids, paired := map[id]bool{}, false
@@ -217,7 +217,7 @@ func smallest(sets [][]id) [][]id {
 	return sets[:min(len(sets), maxNeeds)]
 }
 
-// key adds to ids that of the two words with which elements begin, else those with which they may begin.
+// key adds the id of the two words with which elements begin to ids, or else all ids with which they may begin.
 func (g *Grammar) key(elements []element, ids map[id]bool) (paired bool) {
 	first := elements[0]
 	if first.kind != literal || len(first.ids) == 1 || min(first.ids[0], first.ids[1]) < firstWord {

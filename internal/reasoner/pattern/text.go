@@ -64,7 +64,7 @@ func (g *Grammar) Read(text string) *Text {
 	return t
 }
 
-// addPairs notes the pairs of words that the word n makes with the one before it.
+// addPairs records the pairs that the word n forms with the preceding word.
 func (t *Text) addPairs(before []id, n id) {
 	for _, m := range before {
 		if m < firstWord {
