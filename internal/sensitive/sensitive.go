@@ -5,7 +5,10 @@
 // not health.
 //
 // The expressions are patterns in lists/*.txt. Those in signs.*.txt do not name the subject: practices, places,
-// objects, measures, and combinations of two weak signs. An expression within a harmless one does not count.
+// objects, measures, and combinations of two weak signs. Weak words (signs.weak*.txt) count only beside a word that
+// ties them to a person: "our church", not "the church clock". An expression within a harmless one does not count. An
+// expression does not count either if a part of it lies in a setting (settings*.txt: work, studies, fiction, travel,
+// pets) or among words that give it another sense (senses.txt).
 //
 // It misses texts in other languages, and facts from which only a reader would draw the conclusion.
 package sensitive
@@ -88,11 +91,20 @@ func find(text string, limit int) (category string, ok bool) {
 		if !known {
 			harmless, known = slices.Collect(t.All("harmless")), true
 		}
-		if !slices.ContainsFunc(harmless, func(h pattern.Match) bool { return h.Start <= m.Start && m.End <= h.End }) {
+		if !slices.ContainsFunc(harmless, func(h pattern.Match) bool { return excuses(h, m) }) {
 			return m.Value, true
 		}
 	}
 	return "", false
+}
+
+// excuses reports whether a sensitive expression does not count because of a harmless one: it lies within it or, if the
+// harmless one has the value "part", overlaps it.
+func excuses(harmless, sensitive pattern.Match) bool {
+	if harmless.Value == "part" {
+		return harmless.Start < sensitive.End && sensitive.Start < harmless.End
+	}
+	return harmless.Start <= sensitive.Start && sensitive.End <= harmless.End
 }
 
 // longestWord and maxLetters bound the search for words among letters that were set apart.
