@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -132,8 +134,8 @@ func (w *reconcileWorker) read(facts []store.StoredFact, userID string, now time
 	e := &extraction{now: now, stored: true}
 	e.Session.UserID, e.Actor = userID, w.Extractor.Name()
 	for _, f := range facts {
-		c := w.Facts.Fact(f.Content, f.Speaker)
-		c.Time = f.At
+		c := w.Facts.Fact(f.Content, cmp.Or(f.Speaker, reasoner.NameOf(userID)))
+		c.Speaker, c.Time = f.Speaker, f.At
 		if f.Category != "" {
 			c.Category = f.Category
 		}

@@ -88,8 +88,8 @@ func (r *resolution) conflicts(e *extraction, from int, first bool) (conflicts [
 		similar := slices.DeleteFunc(slices.Clone(e.shown[i]),
 			func(h reasoner.Held) bool { return r.ended[r.memory(h.ID)] })
 		if len(similar) > 0 {
-			conflicts, of = append(conflicts, reasoner.Conflict{Candidate: e.candidates[i], Similar: similar}),
-				append(of, i)
+			conflicts, of = append(conflicts, reasoner.Conflict{Candidate: e.candidates[i],
+				Name: reasoner.NameOf(e.Session.UserID), Similar: similar}), append(of, i)
 			if first {
 				break
 			}

@@ -172,7 +172,7 @@ func (w *reviewWorker) cases(ctx context.Context, userID string, person reasoner
 		if f.Review == "" {
 			continue
 		}
-		c := w.Facts.Fact(f.Content, f.Speaker)
+		c := w.Facts.Fact(f.Content, cmp.Or(f.Speaker, reasoner.NameOf(userID)))
 		cases = append(cases, reasoner.ReviewCase{Promotion: f.Review == "promotion", Topic: f.Topic, Verified: f.Verified,
 			Ends: f.Ends, Fact: reasoner.Held{ID: f.ID, Type: string(store.Fact), Content: f.Content, Speaker: f.Speaker,
 				Category: f.Category, Time: f.At.In(person.Zone), About: c.About}})

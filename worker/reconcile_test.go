@@ -59,6 +59,22 @@ func TestReconcile(t *testing.T) {
 		"a person can undo it")
 }
 
+// A fact may call the user by the user ID, and is not about somebody of another name.
+func TestReconcileNames(t *testing.T) {
+	b := setup(t)
+	for _, pair := range [][2]string{{"Ada lives in Lisbon", "I live in Porto"}, {"王明住在上海", "王明搬到了北京"},
+		{"Ada's sister works at a bank", "Ada works at a brewery"}} {
+		for _, content := range pair {
+			b.exec(`insert into oxbow.memories (user_id, content) values ('ada', $1)`, content)
+			b.work()
+		}
+	}
+	require.Equal(t, "Ada lives in Lisbon, 王明住在上海", get[string](b, `
+		select string_agg(content, ', ' order by content) from oxbow.memories where expired_at is not null`))
+	require.Equal(t, "identity identity fact fact fact identity", get[string](b, `
+		select string_agg(category, ' ' order by created_at, content) from oxbow.memories`))
+}
+
 // A person can take back a negation, whatever the policy of the category, and an end that was stated before stays.
 func TestRestoreNegated(t *testing.T) {
 	for policy, ends := range map[string]bool{"version_keep": true, "weight_balance": false} {

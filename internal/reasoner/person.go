@@ -1,6 +1,11 @@
 package reasoner
 
-import "time"
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Person holds what a reasoner needs to know about a user besides the memories.
 type Person struct {
@@ -17,4 +22,14 @@ func (p Person) Session(sessionID string, at time.Time) string {
 		return sessionID
 	}
 	return "day " + at.In(p.Zone).Format(time.DateOnly)
+}
+
+// NameOf returns a user ID that may be the user's name, because it consists of letters, or "". Facts may call the user
+// by it: "Ada lives in Porto".
+func NameOf(userID string) string {
+	notLetter := func(r rune) bool { return !unicode.IsLetter(r) }
+	if utf8.RuneCountInString(userID) < 2 || strings.ContainsFunc(userID, notLetter) {
+		return ""
+	}
+	return userID
 }

@@ -81,7 +81,7 @@ func TestWorthRemembering(t *testing.T) {
 		{"I work in marketing", "I work in marketing", "fact", reasoner.Identity},
 		{"I'm afraid of spiders", "I'm afraid of spiders", "fact", reasoner.StablePreference},
 		{"I'd like to learn Japanese", "I'd like to learn Japanese", "episodic", reasoner.Temporary},
-		{"I'm allergic to peanuts", "I'm allergic to peanuts", "fact", reasoner.Objective},
+		{"I'm allergic to peanuts", "I'm allergic to peanuts", "fact", reasoner.Identity},
 		{"Yesterday I finally passed my driving test, I'm so happy!",
 			"Yesterday I finally passed my driving test, I'm so happy!", "episodic", reasoner.Objective},
 		{"My brother Tom moved to Canada last year with his dog Rex.",
@@ -100,10 +100,10 @@ func TestWorthRemembering(t *testing.T) {
 		{"我最喜欢的颜色是蓝色", "我最喜欢的颜色是蓝色", "fact", reasoner.StablePreference},
 		{"最近迷上了陶艺", "最近迷上了陶艺", "fact", reasoner.ShortPreference},
 		{"我会弹吉他", "我会弹吉他", "fact", reasoner.Skill},
-		{"我对花生过敏", "我对花生过敏", "fact", reasoner.Objective},
+		{"我对花生过敏", "我对花生过敏", "fact", reasoner.Identity},
 		{"上周三我和小李去了西湖，特别开心", "上周三我和小李去了西湖，特别开心", "episodic", reasoner.Objective},
 		{"下周一我要去北京出差", "下周一我要去北京出差", "episodic", reasoner.Temporary},
-		{"帮我订一家餐厅，我对海鲜过敏", "我对海鲜过敏", "fact", reasoner.Objective},
+		{"帮我订一家餐厅，我对海鲜过敏", "我对海鲜过敏", "fact", reasoner.Identity},
 		{"我们下个月要搬家到成都，你呢？", "我们下个月要搬家到成都。", "episodic", reasoner.Objective},
 	} {
 		got := only(t, c.text)

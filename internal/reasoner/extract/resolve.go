@@ -31,12 +31,13 @@ func (x *Extractor) resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolu
 	candidate := read(c.Candidate.Content)
 	content, retracts := candidate.retraction()
 	stored := len(c.Candidate.Sources) == 0 // no message said it
-	s := senseBy(content, c.Candidate.Speaker, stored)
+	name := cmp.Or(c.Candidate.Speaker, c.Name)
+	s := senseBy(content, name, stored)
 	var own []reasoner.Held // of the same speaker
 	var held []sense
 	for _, h := range c.Similar {
 		if strings.EqualFold(h.Speaker, c.Candidate.Speaker) {
-			own, held = append(own, h), append(held, x.senseOfHeld(h, stored))
+			own, held = append(own, h), append(held, x.senseOfHeld(h, name, stored))
 		}
 	}
 	// Events of different days are different, however similar.
@@ -99,15 +100,15 @@ func (x *Extractor) resolve(now time.Time, c *reasoner.Conflict) reasoner.Resolu
 
 // senseOfHeld returns the sense of a memory compared with a statement. The same memories are compared with many
 // statements in turn, so it remembers some thousands.
-func (x *Extractor) senseOfHeld(h reasoner.Held, stored bool) sense {
-	key := heldKey{h.Content, h.Speaker, stored}
+func (x *Extractor) senseOfHeld(h reasoner.Held, name string, stored bool) sense {
+	key := heldKey{h.Content, name, stored}
 	x.mu.Lock()
 	s, ok := x.senses[key]
 	x.mu.Unlock()
 	if ok {
 		return s
 	}
-	s = senseBy(h.Content, h.Speaker, stored || !language.Read(h.Content).Has("first"))
+	s = senseBy(h.Content, name, stored || !language.Read(h.Content).Has("first"))
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.senses == nil || len(x.senses) == maxSenses {
@@ -119,8 +120,8 @@ func (x *Extractor) senseOfHeld(h reasoner.Held, stored bool) sense {
 
 // heldKey is what the sense of a memory depends on.
 type heldKey struct {
-	content, speaker string
-	stored           bool
+	content, name string
+	stored        bool
 }
 
 // maxSenses is the number of senses that an extractor remembers.
@@ -138,17 +139,19 @@ type sense struct {
 	attributes []attribute
 	sentences  int
 	unsaid     bool       // it asks, supposes or wishes, or is so only for now
+	silent     bool       // it states nothing: it asks, or tells what somebody else says
 	theirs     bool       // it is about somebody else
+	when       []string   // in which circumstances it is so: in the evening, 晚上
 	subject    string     // the person that a stored fact is about, if not the user
 	head       int        // how many objects precede a preposition: one in "sugar in my tea"
 	turns      [][]string // the objects of what it takes back or renews
 	several    bool       // it may be about more than one thing, or somebody's: "tea and coffee", "my sister's dog", 茶和咖啡
 }
 
-// senseBy interprets a statement of a speaker, or a fact that an application stored.
-func senseBy(text, speaker string, stored bool) sense {
+// senseBy interprets a statement of a speaker, or a fact that an application stored about a user of that name.
+func senseBy(text, name string, stored bool) sense {
 	if stored {
-		return senseIn(text, partsOf(text, speaker))
+		return senseIn(text, partsOf(text, name))
 	}
 	return senseOf(text)
 }
@@ -184,6 +187,7 @@ func senseIn(text string, said []part) sense {
 		s.over = s.over || one.Has("over")
 		s.several = s.several || one.Has("sense.several")
 		s.negated = s.negated || one.negations()%2 != 0
+		s.silent = said[i].silent && (s.silent || i == 0)
 		s.read(trim(one, &talk{}))
 	}
 	if s.over {
@@ -229,9 +233,13 @@ func (s *sense) read(one sentence) {
 			s.taste = true
 			s.words = append(s.words, cmp.Or(m.Value, k.Lower))
 			i = m.End
-		} else if n := one.Len("sense.often", i); n > 0 {
-			s.words = append(s.words, stem(strings.ToLower(one.Slice(i, i+n))))
-			i += n
+		} else if m, ok := one.At("sense.often", i); ok {
+			often := stem(strings.ToLower(one.Slice(i, m.End)))
+			s.words = append(s.words, often)
+			if m.Value == "when" {
+				s.when = append(s.when, often)
+			}
+			i = m.End
 		} else if n := one.Len("sense.empty", i); n > 0 {
 			if s.head == 0 && one.Len("turn.preposition", i) > 0 {
 				s.head = len(s.objects)
@@ -249,7 +257,7 @@ func (s *sense) read(one sentence) {
 
 // says reports whether two statements mean the same.
 func (s *sense) says(h *sense) bool {
-	return s.negated == h.negated && len(s.words) > 0 &&
+	return s.negated == h.negated && s.silent == h.silent && len(s.words) > 0 &&
 		(s.not == h.not && slices.Equal(s.words, h.words) || s.continuesWhat(h))
 }
 
@@ -350,7 +358,9 @@ const maxCloser = 3
 // denies reports whether of the same things one statement says yes, and the other no or no longer.
 func (s *sense) denies(h *sense) bool {
 	switch {
-	case s.unsaid || h.theirs && (h.subject == "" || h.subject != s.subject) || h.sentences > 1:
+	case s.unsaid || s.silent || h.silent || h.sentences > 1:
+		return false
+	case h.theirs && (h.subject == "" || h.subject != s.subject):
 		return false
 	case s.not != h.not && s.sentences == 1 && len(s.words) > 0 && slices.Equal(s.words, h.words):
 		return true
@@ -358,15 +368,22 @@ func (s *sense) denies(h *sense) bool {
 		return false
 	case s.taste != h.taste && !s.over && !h.over:
 		return false
+	case s.negated && !within(s.when, h.when), h.negated && !within(h.when, s.when):
+		return false // who likes no coffee in the evening may like some in the morning
 	}
 	return h.includes(s.objects) || slices.ContainsFunc(s.turns, h.includes)
+}
+
+// within reports whether all words are among others.
+func within(words, others []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(others, w) })
 }
 
 // includes reports whether what is said of objects in general is said of those of s.
 func (s *sense) includes(objects []string) bool {
 	n, m := len(objects), len(s.objects)
 	switch {
-	case n == 0 || slices.ContainsFunc(objects, func(w string) bool { return !slices.Contains(s.objects, w) }):
+	case n == 0 || !within(objects, s.objects):
 		return false
 	case 2*n > m:
 		return true

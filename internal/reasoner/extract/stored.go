@@ -21,6 +21,9 @@ func (*Extractor) Fact(content, speaker string) reasoner.Candidate {
 	importance, past := -1.0, false
 	for i := range parts {
 		p := &parts[i]
+		if p.silent {
+			continue
+		}
 		r := readSentence(p.sentence, &talk{})
 		for _, a := range p.attributes(&r.sentence) {
 			c.Negates = c.Negates || a.over || a.denied
@@ -33,7 +36,7 @@ func (*Extractor) Fact(content, speaker string) reasoner.Candidate {
 			importance, c.Category = r.importance, r.categoryOf(p.subject)
 		}
 	}
-	if len(c.About) == 0 && len(parts) == 1 {
+	if len(c.About) == 0 && len(parts) == 1 && !parts[0].silent {
 		// Possessions, activities and wishes are subjects too, because a later fact may end them.
 		s := senseIn("", []part{{sentence: parts[0].sentence}})
 		lasts := c.Category == reasoner.StablePreference || c.Category == reasoner.ShortPreference ||
@@ -45,8 +48,7 @@ func (*Extractor) Fact(content, speaker string) reasoner.Candidate {
 	return c
 }
 
-// categoryOf returns the category of a stored statement. Of other people, only the names, homes and work of the family
-// are identity; what they like is a fact.
+// categoryOf returns the category of a stored statement. What is said of other people is a fact.
 func (r *reading) categoryOf(subject string) reasoner.Category {
 	category := r.category
 	if m, ok := r.Find("stored.category"); ok {
@@ -57,8 +59,7 @@ func (r *reading) categoryOf(subject string) reasoner.Category {
 			category = reasoner.Temporary
 		}
 	}
-	family := category == reasoner.Identity && language.Read(subject).Has("stored.kin")
-	if subject == "" || family || category == reasoner.Temporary {
+	if subject == "" || category == reasoner.Temporary {
 		return category
 	}
 	return reasoner.Objective
@@ -77,6 +78,7 @@ type part struct {
 	sentence
 	subject string
 	stored  bool // by an application
+	silent  bool // states nothing: it asks, or tells what somebody else says
 }
 
 // attributes returns the attributes that the part states in the words of one. One of several values or a former one is
@@ -84,7 +86,7 @@ type part struct {
 func (p *part) attributes(one *sentence) []attribute {
 	found := one.attributesOf()
 	switch {
-	case p.stored && one.Has("stored.beside"):
+	case p.silent, p.stored && one.Has("stored.beside"):
 		return nil
 	case p.subject != "":
 		return slices.DeleteFunc(slices.Clone(found), func(a attribute) bool { return a.key == "name" })
@@ -96,7 +98,12 @@ func (p *part) attributes(one *sentence) []attribute {
 func partsOf(content, speaker string) (parts []part) {
 	sentences, _ := split(cutAt(content, maxContent))
 	subject := ""
-	for _, s := range sentences {
+	for i, s := range sentences {
+		s, silent := s.said(speaker)
+		if silent || s.quotes() && i+1 < len(sentences) && sentences[i+1].Has("stored.said") {
+			parts = append(parts, part{s, "", true, true})
+			continue
+		}
 		var one sentence
 		one, subject = s.firstPerson(speaker, subject)
 		all := []sentence{one}
@@ -104,11 +111,46 @@ func partsOf(content, speaker string) (parts []part) {
 			all = clauses(one, &talk{})
 		}
 		for _, s := range all {
-			parts = append(parts, part{s, subject, true})
+			parts = append(parts, part{s, subject, true, false})
 		}
 	}
 	return parts
 }
+
+// said returns what the user says in a sentence: "she lives in Porto" of "She mentioned that she lives in Porto".
+// silent reports whether the sentence states nothing of its own: it asks, or somebody else says it.
+func (s sentence) said(speaker string) (said sentence, silent bool) {
+	if s.asks() || s.Has("stored.asks") || s.quotes() && s.Has("stored.said") {
+		return s, true
+	}
+	user, owned := s.user(speaker)
+	for v := 0; v < min(len(s.Tokens), maxSubject+1) && (v == 0 || !s.Tokens[v-1].Mark); v++ {
+		m, ok := s.At("stored.reports", v)
+		if !ok {
+			continue
+		}
+		from := m.End
+		for from < len(s.Tokens) && s.Tokens[from].Mark {
+			from++
+		}
+		follows := from > m.End || s.Tokens[m.End-1].Lower == "that"
+		begins, own := "stored.clause", v == 0 || v == user && !owned
+		if own {
+			begins = "stored.speaks"
+		}
+		switch {
+		case from == len(s.Tokens), !follows && s.Len(begins, from) == 0, own && m.Value == "thinks":
+			return s, false
+		case own && m.Value == "":
+			return read(s.text[s.Tokens[from].Start:]), false
+		}
+		return s, true
+	}
+	return s, false
+}
+
+// quotes reports whether a sentence begins with a quotation.
+func (s *sentence) quotes() bool { return strings.IndexAny(s.text, "\"“「") == 0 }
 
 // firstPerson returns a stored statement as its subject would say it: "I live in Porto" for "Lives in Porto". The
 // subject is empty for the user, whose name may be speaker; last is that of the statement before.
@@ -154,7 +196,8 @@ func (s *sentence) firstPersonZh(speaker string) (one sentence, subject string) 
 	if n == 0 || n == len(t.Tokens) {
 		return one, ""
 	}
-	return read("我" + rest[t.Tokens[n-1].End:]), strings.Trim(t.Slice(0, n), "的")
+	said := strings.TrimLeft(rest[t.Tokens[n-1].End:], " ，,")
+	return read("我" + said), strings.ReplaceAll(t.Slice(0, n), "的", "")
 }
 
 // firstPersonEn puts "I" before the verb, and "my" in the place of "her".

@@ -58,6 +58,21 @@ func TestStoredPairs(t *testing.T) {
 	require.Zero(t, failed)
 }
 
+// A fact replaces a fact of its subject only, and only if it states something: not as a question, nor in the words of
+// somebody else.
+func TestStoredSubjects(t *testing.T) {
+	t.Parallel()
+	failed := 0
+	for _, l := range linesOf(t, "subjects.txt") {
+		r := reconciled(t, l[0], l[1], strings.Join(l[3:], ""))
+		if string(r.Operation) != l[2] {
+			failed++
+			t.Logf("%s, then %s: %s (%s), not %s", l[0], l[1], r.Operation, r.Reason, l[2])
+		}
+	}
+	require.Zero(t, failed)
+}
+
 // Facts that may all be true leave each other alone, in any order.
 func TestStoredApart(t *testing.T) {
 	t.Parallel()
