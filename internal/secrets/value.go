@@ -53,8 +53,15 @@ func (s *scan) follows(n noun, i, k int, value string, to int) bool {
 	switch n.list {
 	case "passwords":
 		number := strings.Trim(value, "0123456789") == ""
+		least := 8 // digits
+		if n.word[0] >= 0x80 {
+			least = 6
+			if k == i {
+				least = 4
+			}
+		}
 		return isMixed(value) && (len(value) >= 6 || value[len(value)-1] == '#') ||
-			n.word[0] >= 0x80 && k == i && number && len(value) >= 4 && len(value) <= 16 ||
+			number && len(value) >= least && len(value) <= 16 ||
 			s.before(i-len(n.word), 12, []string{"with"}) && s.before(i, 64, logins) && s.isNamed(value, to, "is")
 	case "passes":
 		return isStrong(value)
@@ -120,12 +127,22 @@ func isRecoveryCode(value string) bool {
 	return len(plain) >= 6 && (number && len(plain) <= 16 || !number && isMixed(plain))
 }
 
-// isPaper reports whether a value is the number of a passport or permit: 8 to 10 digits, up to two of them letters.
+// isPaper reports whether a value is the number of a passport or permit: 8 to 10 digits, up to two of them letters, or a
+// capital and 8 more capitals and digits, as in Germany, at least 4 of them digits.
 func isPaper(value string) bool {
-	digits := strings.TrimLeft(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-	letters := len(value) - len(digits)
-	return letters <= 2 && 8 <= len(value) && len(value) <= 10 && strings.Trim(digits, "0123456789") == "" &&
-		(letters > 0 || len(value) == 9)
+	digits, capitals := 0, 0
+	for i := range len(value) {
+		if isDigit(value[i]) {
+			digits++
+		} else if isUpper(value[i]) {
+			capitals++
+		}
+	}
+	if len(value) == 9 && digits+capitals == 9 {
+		return digits >= 4 && isUpper(value[0]) || digits == 9
+	}
+	last := strings.TrimLeft(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	return len(value)-len(last) <= 2 && 8 <= len(value) && len(value) <= 10 && digits == len(last) && digits < len(value)
 }
 
 // isKey reports whether a value looks generated.
