@@ -32,9 +32,6 @@ func (c *Client) Supersede(ctx context.Context, userID string, id uuid.UUID, r R
 	ctx, end := c.span(ctx, "Supersede")
 	defer end(&err)
 	err = c.InTx(ctx, userID, func(tx pgx.Tx) error {
-		if _, err = store.Screen(ctx, tx, "content", 1, func(int) (string, int) { return r.Content, 0 }); err != nil {
-			return plain(err)
-		}
 		created, err = store.Supersede(ctx, tx, userID, id, r)
 		return err
 	})

@@ -2,7 +2,6 @@ package oxbow
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,19 +30,9 @@ func (c *Client) AddMessages(ctx context.Context, messages []NewMessage) (ids []
 	ctx, end := c.span(ctx, "AddMessages", attribute.Int("oxbow.messages", len(messages)))
 	defer end(&err)
 	err = c.InTx(ctx, messages[0].UserID, func(tx pgx.Tx) error {
-		found, err := store.Screen(ctx, tx, "content", len(messages), func(i int) (string, int) {
-			return messages[i].Content, messages[i].Sensitivity
-		})
+		messages, err := store.SealSecretMessages(ctx, tx, messages, c.sealer)
 		if err != nil {
 			return err
-		}
-		if c.sealer != nil && len(found) > 0 {
-			messages = slices.Clone(messages)
-			for _, i := range found {
-				if m := &messages[i]; m.Speaker == "" && m.Metadata == nil {
-					m.Sensitivity = store.Secret
-				}
-			}
 		}
 		ids, err = store.AddMessages(ctx, tx, messages, c.sealer)
 		return err

@@ -66,8 +66,8 @@ const (
 // *InvalidError.
 //
 // If the text contains a secret, such as a password, a client with a Sealer stores it as sensitivity 3, unless
-// it has a Speaker, Metadata or a Reference. The setting "secrets" can refuse such texts: the *InvalidError names
-// the kinds of secrets.
+// it has a Speaker, Metadata or a Reference. The setting "secrets" can refuse secrets in any of these: the
+// *InvalidError names the field and the kinds of secrets.
 func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err error) {
 	ctx, end := c.span(ctx, "Remember")
 	defer end(&err)
@@ -118,11 +118,7 @@ func (c *Client) batch(ctx context.Context, memories []NewMemory) (*store.Batch,
 	if err := c.check(ctx); err != nil {
 		return nil, err
 	}
-	sealed, err := store.SealSecrets(ctx, c.conn(), memories, c.sealer)
-	if err != nil || &sealed[0] == &memories[0] {
-		return batch, err
-	}
-	return store.NewBatch(sealed, c.sealer)
+	return batch.SealSecrets(ctx, c.conn())
 }
 
 // insert stores a batch. A single statement needs a transaction only if it is traced. It never needs

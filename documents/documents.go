@@ -129,7 +129,13 @@ func Ingest(ctx context.Context, client *oxbow.Client, f NewFile) (report Report
 		chunks[i] = store.FileChunk{Content: chunk.Text, Page: chunk.Page, Heading: chunk.Heading}
 	}
 	err = client.InTx(ctx, f.UserID, func(tx pgx.Tx) error {
-		_, err := store.Screen(ctx, tx, "content", len(chunks), func(i int) (string, int) { return chunks[i].Content, 0 })
+		if err := store.Admit(ctx, tx, store.Field{Name: "path", Value: f.Path},
+			store.Metadata(file.Metadata)); err != nil {
+			return err
+		}
+		_, err := store.Screen(ctx, tx, len(chunks), func(i int) (int, []store.Field) {
+			return 0, []store.Field{{Name: "content", Value: chunks[i].Content}}
+		})
 		if bad, ok := errors.AsType[*oxbow.InvalidError](err); ok {
 			return document.Errorf("contains a secret, and the setting secrets refuses them: %s in chunk %d",
 				bad.Value, bad.Index+1)

@@ -186,10 +186,7 @@ func (w *embedWorker) embeddables(ctx context.Context, refs []store.MemoryRef) (
 		return nil, err
 	}
 	return HideSecrets(ctx, w.DB, memories, func(m store.Embeddable) (store.MemoryRef, string) {
-		if m.Reference == "" {
-			return m.MemoryRef, m.Text
-		}
-		return m.MemoryRef, m.Text + "\n" + m.Reference
+		return m.MemoryRef, m.Text + "\n" + m.Others
 	})
 }
 

@@ -44,7 +44,7 @@ func hideHeld(ctx context.Context, db store.DB, userID string, held []reasoner.H
 func markMessages(ctx context.Context, db store.DB, userID string, messages []reasoner.Message) (bool, error) {
 	var found []uuid.UUID
 	for _, m := range messages {
-		if secrets.Any(m.Content) {
+		if secrets.Any(m.Content) || secrets.Any(m.Speaker) {
 			found = append(found, m.ID)
 		}
 	}

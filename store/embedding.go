@@ -37,7 +37,7 @@ func (e *ModelMismatchError) Error() string {
 type Embeddable struct {
 	MemoryRef
 	Text      string // the text to embed: the content, prefixed by the speaker
-	Reference string // searched for secrets, not embedded
+	Others    string // what else is searched for secrets
 	HasTerms  bool   // the memory is searchable by its words
 	HasVector bool   // the memory has a vector, or the provider refused its text
 }
@@ -66,14 +66,16 @@ func Embeddables(ctx context.Context, db DB, memories []MemoryRef, model string)
 	type row struct {
 		Embeddable
 		Content, Speaker string
+		Metadata         json.RawMessage
 	}
 	rows, err := list[row](ctx, db, "load the memories to embed",
-		`select user_id, id, content, speaker, reference, has_terms, has_vector from oxbow.embeddables($1, $2, $3)`,
+		`select user_id, id, content, speaker, others, metadata, has_terms, has_vector from oxbow.embeddables($1, $2, $3)`,
 		users, ids, model)
 	found := make([]Embeddable, len(rows))
 	for i, r := range rows {
 		found[i] = r.Embeddable
 		found[i].Text = EmbeddedText(r.Speaker, r.Content)
+		found[i].Others += "\n" + Metadata(r.Metadata).Value
 	}
 	return found, err
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -66,6 +65,10 @@ func Supersede(ctx context.Context, db DB, userID string, id uuid.UUID, r Replac
 	if err != nil {
 		return uuid.Nil, err
 	}
+	err = Admit(ctx, db, Field{"content", r.Content}, Metadata(metadata), Field{"reason", r.Reason})
+	if err != nil {
+		return uuid.Nil, err
+	}
 	return CollectOne[uuid.UUID](ctx, db, `
 		select oxbow.supersede(user_id => $1, id => $2, content => $3, valid_at => $4, metadata => $5,
 		       reason => nullif($6::text, ''), actor => coalesce(nullif($7::text, ''), 'app'))`,
@@ -87,7 +90,7 @@ const Restorable = 30 * 24 * time.Hour
 
 // Forget hides a memory from recall.
 func Forget(ctx context.Context, db DB, userID string, id uuid.UUID, reason string) error {
-	if err := text("reason", reason); err != nil {
+	if err := Admit(ctx, db, Field{"reason", reason}); err != nil {
 		return err
 	}
 	_, err := Exec(ctx, db, `select oxbow.forget(user_id => $1, id => $2, reason => nullif($3::text, ''))`,
@@ -103,7 +106,7 @@ func Restore(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 
 // Verify records whether a person confirmed a memory.
 func Verify(ctx context.Context, db DB, userID string, id uuid.UUID, verified bool, reason string) error {
-	if err := text("reason", reason); err != nil {
+	if err := Admit(ctx, db, Field{"reason", reason}); err != nil {
 		return err
 	}
 	_, err := Exec(ctx, db, `
@@ -114,7 +117,7 @@ func Verify(ctx context.Context, db DB, userID string, id uuid.UUID, verified bo
 
 // SetTier changes the tier of a memory: normal, core or system.
 func SetTier(ctx context.Context, db DB, userID string, id uuid.UUID, tier, reason string) error {
-	if err := errors.Join(text("tier", tier), text("reason", reason)); err != nil {
+	if err := Admit(ctx, db, Field{"tier", tier}, Field{"reason", reason}); err != nil {
 		return err
 	}
 	_, err := Exec(ctx, db, `

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/jsonl"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // ImportOptions configures an import. The zero value rejects traits, and the first bad line fails
@@ -236,7 +237,7 @@ func (s *importSource) read(line []byte) ([]any, error) {
 		s.report.Ignored++
 		return nil, nil
 	case slices.Contains(s.tables, kind):
-		if err := s.refuseSecrets(f, "content", "old_content", "new_content"); err != nil {
+		if err := s.refuseSecrets(f); err != nil {
 			return nil, err
 		}
 		record, err := f.record(s.options.Rename)
@@ -357,7 +358,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 			return nil, err
 		}
 	}
-	if err := s.refuseSecrets(f, "content", "reference"); err != nil {
+	if err := s.refuseSecrets(f); err != nil {
 		return nil, err
 	}
 	sealed, err := s.seal(f, &m)
@@ -379,14 +380,24 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	return append(row, nil, nil), nil
 }
 
+// searched lists the members of lines in which secrets are searched for, besides metadata.
+var searched = []string{"content", "old_content", "new_content", "speaker", "category", "topic", "reference", "reason"}
+
 // refuseSecrets returns an *InvalidError if a text of a line contains a secret and the setting "secrets" refuses them.
-func (s *importSource) refuseSecrets(f *fields, names ...string) error {
+func (s *importSource) refuseSecrets(f *fields) error {
 	if level := f.integer("sensitivity"); s.policy != secretsRefused || level != nil && *level == Secret {
 		return nil
 	}
-	for _, name := range names {
-		if kinds := KindsOfSecrets(f.string(name)); kinds != "" {
-			return refusedSecret(name, kinds)
+	texts := []Field{Metadata(f.raw["metadata"])}
+	for _, name := range searched {
+		var text string
+		if raw, ok := f.raw[name]; ok && json.Unmarshal(raw, &text) == nil {
+			texts = append(texts, Field{name, text})
+		}
+	}
+	for _, text := range texts {
+		if secrets.Any(text.Value) {
+			return refusedSecret(text)
 		}
 	}
 	return nil
@@ -396,7 +407,7 @@ func (s *importSource) refuseSecrets(f *fields, names ...string) error {
 func (s *importSource) seal(f *fields, m *NewMemory) (sealed []byte, err error) {
 	level := f.integer("sensitivity")
 	if s.sealer == nil || s.policy == secretsStored || m.Type == Trait || level != nil && *level > 1 ||
-		m.Speaker != "" || m.Metadata != nil || m.Reference != "" || KindsOfSecrets(m.Content) == "" {
+		!m.sealable() || !secrets.Any(m.Content) {
 		return nil, nil
 	}
 	if sealed, err = s.sealer.Seal(m.Content, sealedPlace(m.UserID, m.Type, m.ID)); err != nil {

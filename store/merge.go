@@ -68,7 +68,7 @@ func LockMerges(ctx context.Context, tx DB, userID string) error { return lockWr
 
 // Merge merges memories into one and returns its id.
 func Merge(ctx context.Context, db DB, userID string, ids []uuid.UUID, content string) (uuid.UUID, error) {
-	if err := text("content", content); err != nil {
+	if err := Admit(ctx, db, Field{"content", content}); err != nil {
 		return uuid.Nil, err
 	}
 	return CollectOne[uuid.UUID](ctx, db, `select oxbow.merge(user_id => $1, ids => $2, content => nullif($3::text, ''))`,

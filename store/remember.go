@@ -23,6 +23,7 @@ type Batch struct {
 
 	sealer   Sealer
 	memories []NewMemory
+	metadata []json.RawMessage
 	parts    [][]byte // JSON arrays, one per statement
 	rows     int
 }
@@ -60,7 +61,8 @@ type row struct {
 // *InvalidError with the Index of the first invalid memory. sealer may be nil if no memory is
 // secret.
 func NewBatch(memories []NewMemory, sealer Sealer) (*Batch, error) {
-	b := &Batch{sealer: sealer, memories: memories, IDs: make([]uuid.UUID, len(memories))}
+	b := &Batch{sealer: sealer, memories: memories, IDs: make([]uuid.UUID, len(memories)),
+		metadata: make([]json.RawMessage, len(memories))}
 	for i := range memories {
 		encoded, err := b.encode(i)
 		if err != nil {
@@ -83,6 +85,7 @@ func (b *Batch) encode(i int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.metadata[i] = metadata
 	if m.Type == Trait {
 		return nil, Invalid("memory_type", m.Type,
 			"must be fact, episodic or document: only reflection creates traits")

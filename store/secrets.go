@@ -2,7 +2,12 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -27,29 +32,76 @@ func SecretsAreStored(ctx context.Context, db DB) (bool, error) {
 	return policy == secretsStored, err
 }
 
-// KindsOfSecrets returns the kinds of the secrets in a text, such as "card, credential", or "" if it has none.
-func KindsOfSecrets(text string) string {
+// KindsOfSecrets returns the kinds of the secrets in texts, such as "card, credential", or "" if they have none.
+func KindsOfSecrets(texts ...string) string {
+	var found []secrets.Finding
+	for _, text := range texts {
+		found = append(found, secrets.Find(text)...)
+	}
 	var names []string
-	for _, kind := range secrets.Kinds(secrets.Find(text)) {
+	for _, kind := range secrets.Kinds(found) {
 		names = append(names, string(kind))
 	}
 	return strings.Join(names, ", ")
 }
 
-// Screen searches n texts of a field that are about to be stored, each with its level. It returns the indexes of those
+// Metadata returns the field metadata as a text in which secrets can be found: a line for each value, after its key.
+func Metadata(raw json.RawMessage) Field {
+	var value any
+	if len(raw) > len("{}") && json.Unmarshal(raw, &value) == nil { // invalid metadata is refused elsewhere
+		var text strings.Builder
+		writeValues(&text, "", value)
+		return Field{"metadata", text.String()}
+	}
+	return Field{Name: "metadata"}
+}
+
+func writeValues(text *strings.Builder, key string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			writeValues(text, key, value[key])
+		}
+	case []any:
+		for _, one := range value {
+			writeValues(text, key, one)
+		}
+	case string:
+		fmt.Fprintf(text, "%s: \"%s\"\n", strings.ReplaceAll(key, "_", " "), value)
+	case float64:
+		fmt.Fprintf(text, "%s: %s\n", strings.ReplaceAll(key, "_", " "), strconv.FormatFloat(value, 'f', -1, 64))
+	}
+}
+
+// searched returns the texts of a memory in which secrets are searched for. The others are ids that the application
+// chooses.
+func (m *NewMemory) searched(metadata json.RawMessage) []Field {
+	return []Field{{"content", m.Content}, {"speaker", m.Speaker}, {"category", string(m.Category)}, {"topic", m.Topic},
+		{"reference", m.Reference}, Metadata(metadata)}
+}
+
+// searched returns the texts of a message in which secrets are searched for.
+func (m *NewMessage) searched() []Field {
+	texts := []Field{{"content", m.Content}, {"speaker", m.Speaker}}
+	if len(m.Metadata) > 0 {
+		raw, _ := ValidateMetadata(m.Metadata) // invalid metadata is refused elsewhere
+		texts = append(texts, Metadata(raw))
+	}
+	return texts
+}
+
+// Screen searches n rows that are about to be stored, each with its level and texts. It returns the indexes of those
 // of levels 0 and 1 that contain a secret, which a client with keys seals. With the policy refuse it returns an
 // *InvalidError for the first one below level 3 instead. It reads the setting only if it finds a secret.
-func Screen(ctx context.Context, db DB, field string, n int, text func(i int) (content string, level int)) (
-	found []int, err error,
-) {
+func Screen(ctx context.Context, db DB, n int, row func(i int) (level int, texts []Field)) (found []int, err error) {
 	policy := ""
 	for i := range n {
-		content, level := text(i)
+		level, texts := row(i)
 		if level >= Secret {
 			continue
 		}
-		kinds := KindsOfSecrets(content)
-		if kinds == "" {
+		at := slices.IndexFunc(texts, func(f Field) bool { return secrets.Any(f.Value) })
+		if at < 0 {
 			continue
 		}
 		if policy == "" {
@@ -58,7 +110,7 @@ func Screen(ctx context.Context, db DB, field string, n int, text func(i int) (c
 			}
 		}
 		if policy == secretsRefused {
-			bad := refusedSecret(field, kinds)
+			bad := refusedSecret(texts[at])
 			bad.Index = i
 			return nil, bad
 		}
@@ -69,34 +121,65 @@ func Screen(ctx context.Context, db DB, field string, n int, text func(i int) (c
 	return found, nil
 }
 
-func refusedSecret(field, kinds string) *InvalidError {
-	return &InvalidError{Index: -1, Field: field, Value: kinds,
+// Admit returns an *InvalidError if PostgreSQL cannot store one of the texts, or if one contains a secret and the setting
+// "secrets" refuses them.
+func Admit(ctx context.Context, db DB, texts ...Field) error {
+	for _, f := range texts {
+		if err := text(f.Name, f.Value); err != nil {
+			return err
+		}
+	}
+	_, err := Screen(ctx, db, 1, func(int) (int, []Field) { return 0, texts })
+	if bad, ok := errors.AsType[*InvalidError](err); ok {
+		bad.Index = -1
+	}
+	return err
+}
+
+func refusedSecret(f Field) *InvalidError {
+	return &InvalidError{Index: -1, Field: f.Name, Value: KindsOfSecrets(f.Value),
 		Rule: "must not contain a secret, because the setting secrets refuses them"}
 }
 
-// SealSecrets raises memories with a secret to the level at which the client seals them, and refuses them if the
-// setting "secrets" says so. It does not change the slice given. Memories with a speaker, metadata or a reference keep
-// their level, because those are not sealed.
-func SealSecrets(ctx context.Context, db DB, memories []NewMemory, sealer Sealer) (sealed []NewMemory, err error) {
-	_, err = Screen(ctx, db, "reference", len(memories), func(i int) (string, int) {
-		return memories[i].Reference, memories[i].Sensitivity
+// SealSecrets raises the memories with a secret to the level at which the client seals them, or refuses them if the
+// setting "secrets" says so, and returns the batch to insert. Memories with a speaker, metadata or a reference keep
+// their level, because those are not sealed: the worker raises them to level 2.
+func (b *Batch) SealSecrets(ctx context.Context, db DB) (*Batch, error) {
+	found, err := Screen(ctx, db, len(b.memories), func(i int) (int, []Field) {
+		return b.memories[i].Sensitivity, b.memories[i].searched(b.metadata[i])
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || len(found) == 0 || b.sealer == nil {
+		return b, err
 	}
-	found, err := Screen(ctx, db, "content", len(memories), func(i int) (string, int) {
-		return memories[i].Content, memories[i].Sensitivity
+	memories := slices.Clone(b.memories)
+	for _, i := range found {
+		if memories[i].sealable() {
+			memories[i].Sensitivity = Secret
+		}
+	}
+	return NewBatch(memories, b.sealer)
+}
+
+// sealable reports whether nothing of a memory that should be sealed remains in plaintext.
+func (m *NewMemory) sealable() bool {
+	return m.Speaker == "" && m.Metadata == nil && m.Reference == "" && !secrets.Any(string(m.Category)+"\n"+m.Topic)
+}
+
+// SealSecretMessages does for messages what SealSecrets does for memories. It does not change the slice given.
+func SealSecretMessages(ctx context.Context, db DB, messages []NewMessage, sealer Sealer) ([]NewMessage, error) {
+	found, err := Screen(ctx, db, len(messages), func(i int) (int, []Field) {
+		return messages[i].Sensitivity, messages[i].searched()
 	})
 	if err != nil || len(found) == 0 || sealer == nil {
-		return memories, err
+		return messages, err
 	}
-	memories = slices.Clone(memories)
+	messages = slices.Clone(messages)
 	for _, i := range found {
-		if m := &memories[i]; m.Speaker == "" && m.Metadata == nil && m.Reference == "" {
+		if m := &messages[i]; m.Speaker == "" && m.Metadata == nil {
 			m.Sensitivity = Secret
 		}
 	}
-	return memories, nil
+	return messages, nil
 }
 
 // FoundSecret is a memory whose text contains a secret.

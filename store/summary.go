@@ -142,7 +142,7 @@ func ExpireMemories(ctx context.Context, db DB, now time.Time, limit int) (Expir
 
 // Promote makes a memory that would expire permanent and reports whether it changed anything.
 func Promote(ctx context.Context, db DB, userID string, id uuid.UUID, reason string) (changed bool, err error) {
-	if err := text("reason", reason); err != nil {
+	if err := Admit(ctx, db, Field{"reason", reason}); err != nil {
 		return false, err
 	}
 	return CollectOne[bool](ctx, db, `select oxbow.promote(user_id => $1, id => $2, reason => nullif($3::text, ''))`,

@@ -28,6 +28,10 @@ func EditTrait(ctx context.Context, db DB, userID string, id uuid.UUID, e TraitE
 	if err := e.validate(); err != nil {
 		return uuid.Nil, err
 	}
+	err := Admit(ctx, db, Field{"content", e.Content}, Field{"reason", e.Reason}, Field{"actor", e.Actor})
+	if err != nil {
+		return uuid.Nil, err
+	}
 	return CollectOne[uuid.UUID](ctx, db, `
 		select oxbow.edit_trait(user_id => $1::text, id => $2::uuid, content => $3::text,
 		       confidence => $4::double precision, context => $5::text, reason => $6::text, actor => $7::text)`,
@@ -50,12 +54,12 @@ func (e *TraitEdit) validate() error {
 	if c := e.Confidence; c != nil && !(*c > 0 && *c < 1) { // also rejects NaN
 		return Invalid("confidence", *c, "must be above 0 and below 1")
 	}
-	return reasonAndActor(e.Reason, e.Actor)
+	return nil
 }
 
 // DissolveTrait archives a trait so that it is no longer recalled.
 func DissolveTrait(ctx context.Context, db DB, userID string, id uuid.UUID, reason, actor string) error {
-	if err := reasonAndActor(reason, actor); err != nil {
+	if err := Admit(ctx, db, Field{"reason", reason}, Field{"actor", actor}); err != nil {
 		return err
 	}
 	_, err := Exec(ctx, db, `
@@ -68,13 +72,6 @@ func DissolveTrait(ctx context.Context, db DB, userID string, id uuid.UUID, reas
 func DeleteTrait(ctx context.Context, db DB, userID string, id uuid.UUID) (int64, error) {
 	return CollectOne[int64](ctx, db,
 		`select oxbow.delete_trait(user_id => $1::text, id => $2::uuid)::bigint`, userID, id)
-}
-
-func reasonAndActor(reason, actor string) error {
-	if err := text("reason", reason); err != nil {
-		return err
-	}
-	return text("actor", actor)
 }
 
 func actorOr(actor string) string {

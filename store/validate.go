@@ -98,10 +98,10 @@ func withoutSecret(err error, sensitivity int) error {
 }
 
 func (m *NewMemory) check() (json.RawMessage, error) {
-	err := checkTexts(m.UserID, m.Content, field{"external_id", m.ExternalID}, field{"session_id", m.SessionID},
-		field{"speaker", m.Speaker}, field{"agent_id", m.AgentID}, field{"source", m.Source},
-		field{"category", string(m.Category)}, field{"topic", m.Topic},
-		field{"reference", m.Reference})
+	err := checkTexts(m.UserID, m.Content, Field{"external_id", m.ExternalID}, Field{"session_id", m.SessionID},
+		Field{"speaker", m.Speaker}, Field{"agent_id", m.AgentID}, Field{"source", m.Source},
+		Field{"category", string(m.Category)}, Field{"topic", m.Topic},
+		Field{"reference", m.Reference})
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (m *NewMemory) check() (json.RawMessage, error) {
 }
 
 func (m *NewMessage) check() (json.RawMessage, error) {
-	err := checkTexts(m.UserID, m.Content, field{"session_id", m.SessionID}, field{"speaker", m.Speaker})
+	err := checkTexts(m.UserID, m.Content, Field{"session_id", m.SessionID}, Field{"speaker", m.Speaker})
 	if err != nil {
 		return nil, err
 	}
@@ -153,10 +153,11 @@ func (m *NewMessage) check() (json.RawMessage, error) {
 	return ValidateMetadata(m.Metadata)
 }
 
-type field struct{ name, value string }
+// Field is a text of a row.
+type Field struct{ Name, Value string }
 
 // checkTexts checks the texts of a memory or a message.
-func checkTexts(userID, content string, others ...field) error {
+func checkTexts(userID, content string, others ...Field) error {
 	if err := ValidateUserID(userID); err != nil {
 		return err
 	}
@@ -166,12 +167,12 @@ func checkTexts(userID, content string, others ...field) error {
 	if len(content) > maxContent {
 		return Invalid("content", content, "must not be longer than 1 MiB")
 	}
-	for _, f := range append(others, field{"content", content}) {
-		if err := text(f.name, f.value); err != nil {
+	for _, f := range append(others, Field{"content", content}) {
+		if err := text(f.Name, f.Value); err != nil {
 			return err
 		}
-		if slices.Contains([]string{"external_id", "session_id", "speaker"}, f.name) && len(f.value) > maxName {
-			return Invalid(f.name, f.value, "must have at most 1024 bytes")
+		if slices.Contains([]string{"external_id", "session_id", "speaker"}, f.Name) && len(f.Value) > maxName {
+			return Invalid(f.Name, f.Value, "must have at most 1024 bytes")
 		}
 	}
 	return nil

@@ -42,6 +42,19 @@ func TestSecretMemories(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.river_job where kind = 'embed' and state <> 'completed'`))
 	require.Equal(t, 2, get[int](b, `select sensitivity from oxbow.memories where modality = 'video'`), "its reference")
 
+	b.exec(`insert into oxbow.memories (user_id, content, speaker, topic, category, metadata) values
+		('bob', 'one', 'password hunter2', null, null, default), ('bob', 'two', null, 'password hunter2', null, default),
+		('bob', 'three', null, null, 'password hunter2', default),
+		('bob', 'four', null, null, null, '{"note": {"list": ["我的密码是 hunter2"]}}'),
+		('bob', 'five', null, null, null, '{"door_code": 4711}'),
+		('bob', 'six', null, null, null, '{"wifi_password": "correct \"horse"}'),
+		('bob', 'seven', 'Bob', 'boats', 'hobby', '{"id": 4111111111111112, "page": "password"}')`)
+	b.work()
+	require.Equal(t, "seven", get[string](b,
+		`select string_agg(content, ' ') from oxbow.memories where user_id = 'bob' and sensitivity < 2`))
+	require.Equal(t, "seven", get[string](b,
+		`select string_agg(content, ' ') from oxbow.recall('bob', 'one two three four five six seven')`))
+
 	// whoever lowers the level has decided
 	b.exec(`update oxbow.memories set sensitivity = 0 where id = $1`, ids[0])
 	b.work()
@@ -74,11 +87,14 @@ func TestSecretsAreRefused(t *testing.T) {
 	b.exec(`insert into oxbow.settings (key, value) values ('secrets', '{"policy": "refuse"}')`)
 	ids := b.insert("ann", secretText, harmlessOne)
 	b.say("ann", "s", secretText, "fact: Ann has a cat")
+	b.exec(`insert into oxbow.messages (user_id, session_id, content, speaker, metadata)
+		values ('ann', 's', 'fact: Ann has a dog', 'password hunter2', '{"pin": 4711}')`)
 	b.work()
 	require.Equal(t, 1, b.count(`oxbow.memories where forgotten_by = 'auto' and sensitivity = 2 and id = $1`, ids[0]))
 	require.Equal(t, "refused, because it contains a secret: credential", get[string](b,
 		`select reason from oxbow.memory_history where event = 'DELETE' and memory_id = $1`, ids[0]))
-	require.Equal(t, 1, b.count(`oxbow.messages where content = '[refused]' and sensitivity = 2`))
+	require.Equal(t, 2, b.count(`oxbow.messages
+		where content = '[refused]' and sensitivity = 2 and speaker is null and metadata = '{}'`))
 	require.Zero(t, b.count(`oxbow.messages where content like '%hunter2%'`))
 	require.Len(t, l.heard, 1)
 	_, vectors := b.embedded(ids)

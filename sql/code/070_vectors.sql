@@ -49,8 +49,9 @@ call oxbow.grant_worker('refuse_vectors');
 -- embeddables returns the remaining work of embed for memories that exist and are neither forgotten nor sealed. A text
 -- that the model's provider refuses counts as having a vector, and so does a tag or a trace. A summary is embedded with
 -- its original text. The plan is kept, because planning takes longer than execution.
+drop function if exists oxbow.embeddables(text[], uuid[], text); -- an earlier version had fewer columns
 create or replace function oxbow.embeddables(_user_ids text[], _ids uuid[], _model text)
-returns table (user_id text, id uuid, content text, speaker text, reference text, has_terms boolean,
+returns table (user_id text, id uuid, content text, speaker text, others text, metadata jsonb, has_terms boolean,
   has_vector boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
@@ -60,7 +61,7 @@ begin
            then coalesce((select a.content from oxbow.memory_archive a
                            where a.user_id = m.user_id and a.memory_type = m.memory_type and a.memory_id = m.id), m.content)
            else m.content end,
-         coalesce(m.speaker, ''), coalesce(m.reference, ''),
+         coalesce(m.speaker, ''), concat_ws(E'\n', m.category, m.topic, m.reference), nullif(m.metadata, '{}'),
          (select true from oxbow.memory_terms t
            where t.user_id = m.user_id and t.memory_type = m.memory_type and t.memory_id = m.id) is not null,
          (select true from oxbow.memory_vectors v

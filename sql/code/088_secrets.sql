@@ -54,7 +54,7 @@ end $$;
 call oxbow.grant_worker('mark_secrets');
 
 -- mark_secret_messages raises messages to level 2, from which nothing is extracted, and returns how many. Messages
--- cannot be forgotten, so refuse replaces their text.
+-- cannot be forgotten, so refuse replaces their text, and removes speaker and metadata.
 create or replace function oxbow.mark_secret_messages(_user_id text, _ids uuid[]) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
@@ -67,7 +67,9 @@ begin
   end if;
   perform from oxbow.messages m where m.user_id = _user_id and m.id = any(_ids) order by m.id for no key update;
   update oxbow.messages m
-     set sensitivity = 2, content = case when _policy = 'refuse' then '[refused]' else m.content end
+     set sensitivity = 2, content = case when _policy = 'refuse' then '[refused]' else m.content end,
+         speaker = case when _policy <> 'refuse' then m.speaker end,
+         metadata = case when _policy = 'refuse' then '{}' else m.metadata end
    where m.user_id = _user_id and m.id = any(_ids) and m.sensitivity < 2;
   get diagnostics _marked = row_count;
   return _marked;
