@@ -10,8 +10,8 @@ import (
 )
 
 // Sealer encrypts and decrypts the texts of secret memories and messages with keys that the database never
-// holds. Package sealed has an implementation. Both methods take the place of the text, so that it cannot
-// be opened at another.
+// holds. Package sealed has an implementation. Seal and Open take the place of the text, so that it cannot
+// be opened at another. Name is for ids that depend on a text.
 type Sealer = store.Sealer
 
 // WithSealer lets the client store and read memories and messages of sensitivity 3. Without a Sealer the

@@ -79,6 +79,34 @@ func TestSealSecrets(t *testing.T) {
 	require.Zero(t, m.Sensitivity)
 }
 
+// The external id of a sealed item of a working memory depends on the keys, so that nobody can guess a PIN from it.
+func TestSealedWorkingMemory(t *testing.T) {
+	t.Parallel()
+	keys := newKeys(t)
+	b := setup(t, oxbow.WithSealer(keys))
+	commit := func(client *oxbow.Client, user string) int {
+		w, err := oxbow.NewWorkingMemory(user, "s", 0)
+		require.NoError(t, err)
+		for _, content := range []string{"My PIN is 4711.", "Ann sails."} {
+			_, err = w.Add(oxbow.WorkingItem{Content: content, Importance: new(1.0)})
+			require.NoError(t, err)
+		}
+		written, err := client.CommitWorkingMemory(t.Context(), w, oxbow.CommitOptions{})
+		require.NoError(t, err)
+		return len(written)
+	}
+	added, err := keys.Add()
+	require.NoError(t, err)
+	require.Equal(t, 2, commit(b.client, "ann"))
+	require.Zero(t, commit(b.client, "ann"))
+	require.Zero(t, commit(newClient(t, b.pool, oxbow.WithSealer(added)), "ann"))
+	require.Equal(t, 2, commit(newClient(t, b.pool), "bob"))
+	require.Equal(t, 2, commit(newClient(t, b.pool, oxbow.WithSealer(newKeys(t))), "cy"))
+	require.Equal(t, 1, b.count(t, `select count(distinct external_id) from oxbow.memories where content = 'Ann sails.'`))
+	require.Equal(t, 3, b.count(t, `select count(distinct external_id) from oxbow.memories where content <> 'Ann sails.'`))
+	require.Equal(t, 2, b.count(t, `select count(*) from oxbow.memories where sensitivity = 3`))
+}
+
 // With the policy refuse, no path of the client stores a secret in clear text, and errors do not quote it.
 func TestRefuseSecrets(t *testing.T) {
 	t.Parallel()

@@ -208,8 +208,8 @@ type CommittedItem struct {
 
 // CommitWorkingMemory stores the rehearsed or important items as memories of the user and the session, all or
 // none, and returns those that it stored, oldest first. Each item is stored once, even if commits run
-// concurrently or are repeated: the ExternalID is a hash of session, type and content. The items stay in the
-// working memory. An invalid value is an *InvalidError.
+// concurrently or are repeated: the ExternalID is a hash of session, type and content. If the content is sealed
+// because it contains a secret, the hash is keyed with the client's Sealer. The items stay in the working memory. An invalid value is an *InvalidError.
 func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory,
 	options CommitOptions) (written []CommittedItem, err error) {
 	ctx, end := c.span(ctx, "CommitWorkingMemory")
@@ -231,6 +231,11 @@ func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory,
 		memories[i].AgentID, memories[i].Source = options.AgentID, options.Source
 	}
 	batch, err := c.batch(ctx, memories)
+	if err == nil && c.sealer != nil {
+		batch, err = batch.Rename(func(name string) string { // an unkeyed hash would let one guess a PIN
+			return "working:" + c.sealer.Name(name)
+		})
+	}
 	if err != nil {
 		return nil, plain(err)
 	}

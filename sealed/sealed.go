@@ -8,6 +8,10 @@ package sealed
 
 import (
 	"bytes"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,6 +33,7 @@ type Keys struct {
 	aead   tink.AEAD
 	id     string
 	ids    []string
+	naming []byte // derived from the oldest key
 }
 
 // NewKeys returns a keyset with one new AES-256-GCM key. Store the output of Write with your other secrets:
@@ -106,7 +111,12 @@ func of(handle *keyset.Handle) (*Keys, error) {
 		}
 		ids = append(ids, strconv.FormatUint(uint64(info.GetKeyId()), 10))
 	}
-	return &Keys{handle, primitive, strconv.FormatUint(uint64(primary.KeyID()), 10), ids}, nil
+	oldest := insecurecleartextkeyset.KeysetMaterial(handle).GetKey()[0].GetKeyData().GetValue()
+	naming, err := hkdf.Key(sha256.New, oldest, nil, "oxbow: names of texts", sha256.Size)
+	if err != nil {
+		return nil, fmt.Errorf("derive a key: %w", err)
+	}
+	return &Keys{handle, primitive, strconv.FormatUint(uint64(primary.KeyID()), 10), ids, naming}, nil
 }
 
 // Add returns the keys with a new primary key. The other keys still decrypt.
@@ -166,4 +176,12 @@ func (k *Keys) Seal(text, place string) ([]byte, error) {
 func (k *Keys) Open(sealed []byte, place string) (string, error) {
 	text, err := k.aead.Decrypt(sealed, []byte(place))
 	return string(text), err
+}
+
+// Name returns 32 hexadecimal digits for a text: the same as long as the oldest key stays the same. Without the keys
+// nobody can find out whether a text has that name.
+func (k *Keys) Name(text string) string {
+	mac := hmac.New(sha256.New, k.naming)
+	mac.Write([]byte(text))
+	return hex.EncodeToString(mac.Sum(nil)[:16])
 }

@@ -51,6 +51,11 @@ func TestAddedKey(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 	require.NotContains(t, fmt.Sprint(both), "value")
+	require.Equal(t, old.Name("4711"), both.Name("4711"), "added keys and another program change no name")
+	require.NotEqual(t, old.Name("4711"), old.Name("4712"))
+	other, err := sealed.NewKeys()
+	require.NoError(t, err)
+	require.NotEqual(t, old.Name("4711"), other.Name("4711"))
 }
 
 func TestKeyManagementService(t *testing.T) {

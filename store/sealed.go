@@ -20,12 +20,14 @@ const sealedContent = "[sealed]"
 var ErrSealed = errors.New("the text is sealed")
 
 // Sealer seals and opens texts with keys that the database does not have. place identifies where a
-// text is stored; a sealed text opens only with the same place.
+// text is stored; a sealed text opens only with the same place. Name returns the same name for the same text each time.
+// Without the keys nobody can find out whether a text has that name.
 type Sealer interface {
 	// ID returns the id of the key that Seal uses.
 	ID() string
 	Seal(text, place string) ([]byte, error)
 	Open(sealed []byte, place string) (string, error)
+	Name(text string) string
 }
 
 func sealedPlace(userID string, memoryType MemoryType, id uuid.UUID) string {

@@ -160,6 +160,21 @@ func (b *Batch) SealSecrets(ctx context.Context, db DB) (*Batch, error) {
 	return NewBatch(memories, b.sealer)
 }
 
+// Rename returns the batch with other external ids for the sealed memories. It returns b if no memory is sealed.
+func (b *Batch) Rename(name func(string) string) (*Batch, error) {
+	memories := slices.Clone(b.memories)
+	sealed := false
+	for i := range memories {
+		if m := &memories[i]; m.Sensitivity == Secret && m.ExternalID != "" {
+			m.ExternalID, sealed = name(m.ExternalID), true
+		}
+	}
+	if !sealed {
+		return b, nil
+	}
+	return NewBatch(memories, b.sealer)
+}
+
 // sealable reports whether nothing of a memory that should be sealed remains in plaintext.
 func (m *NewMemory) sealable() bool {
 	return m.Speaker == "" && m.Metadata == nil && m.Reference == "" && !secrets.Any(string(m.Category)+"\n"+m.Topic)

@@ -74,6 +74,12 @@ func (read lazyKeys) ID() string {
 	return k.ID()
 }
 
+// Name returns the name of a text. Seal was called before.
+func (read lazyKeys) Name(text string) string {
+	k, _ := read()
+	return k.Name(text)
+}
+
 // Seal reads the keys and seals a text.
 func (read lazyKeys) Seal(text, place string) ([]byte, error) {
 	k, err := read()
