@@ -142,11 +142,11 @@ create index memories_due_idx        on oxbow.memories (forgotten_at, expires_at
 create index memories_level_idx      on oxbow.memories (weight_next_at) where weight_next_at is not null;
 -- A B-tree, because a BRIN range counts as new forever once a new row has reused the space of an old one.
 create index memories_created_idx    on oxbow.memories (created_at);
--- memories that recall leaves out, and the time from which it does
+-- memories that recall leaves out though its indexes contain them, and the time from which it does
 create index memories_ended_idx      on oxbow.memories (user_id,
     (case when expired_at is null and forgotten_at is null then least(invalid_at, expires_at) else '-infinity' end))
   where case when expired_at is null and forgotten_at is null then least(invalid_at, expires_at) else '-infinity' end
-    is not null;
+    is not null and level <> 'archive';
 -- secret memories, for key rotation and for checks
 create index memories_secret_idx     on oxbow.memories (user_id, memory_type, id, sealed_key) where sensitivity >= 2;
 

@@ -159,9 +159,13 @@ func TestOriginalsAreArchived(t *testing.T) {
 	const kept = `select count(*)::int from oxbow.memories m where m.user_id = $1 and m.level = $2
 		and exists (select from oxbow.memory_vectors v where v.user_id = $1 and v.memory_id = m.id) = $3
 		and exists (select from oxbow.memory_terms t where t.user_id = $1 and t.memory_id = m.id) = $3`
+	const filtered = `select oxbow.recall_is_filtered($1, row(null, null, null, null, null, now(), oxbow.trait_rules(),
+		null, null, null, null, null, null)::oxbow.recall_filter)`
 	require.Equal(t, 5, one[int](t, tx, kept, user, "full", true))
+	require.True(t, one[bool](t, tx, filtered, user))
 	exec(t, tx, `select oxbow.settle_levels(now() + interval '31 days', 1000)`)
 	require.Equal(t, 4, one[int](t, tx, kept, user, "archive", false))
+	require.False(t, one[bool](t, tx, filtered, user), "recall no longer checks what it finds")
 	rightStatistics(t, tx)
 	exec(t, tx, `select oxbow.schedule_levels(array[$1], array[$2::text::uuid], now() + interval '31 days')`, user, ids[0])
 	require.Zero(t, one[int](t, tx, `select count(*)::int from oxbow.memories

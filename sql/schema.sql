@@ -421,11 +421,11 @@ CREATE INDEX memories_ended_idx ON ONLY oxbow.memories USING btree (user_id, (
 CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
-END)) WHERE (
+END)) WHERE ((
 CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
-END IS NOT NULL);
+END IS NOT NULL) AND (level <> 'archive'::text));
 
 CREATE INDEX memories_secret_idx ON ONLY oxbow.memories USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
@@ -519,11 +519,11 @@ CREATE INDEX memories_document_user_id_case_idx ON oxbow.memories_document USING
 CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
-END)) WHERE (
+END)) WHERE ((
 CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
-END IS NOT NULL);
+END IS NOT NULL) AND (level <> 'archive'::text));
 
 CREATE INDEX memories_document_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_document USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
@@ -618,11 +618,11 @@ CREATE INDEX memories_episodic_user_id_case_idx ON oxbow.memories_episodic USING
 CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
-END)) WHERE (
+END)) WHERE ((
 CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
-END IS NOT NULL);
+END IS NOT NULL) AND (level <> 'archive'::text));
 
 CREATE INDEX memories_episodic_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_episodic USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
@@ -719,11 +719,11 @@ CREATE INDEX memories_fact_user_id_case_idx ON oxbow.memories_fact USING btree (
 CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
-END)) WHERE (
+END)) WHERE ((
 CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
-END IS NOT NULL);
+END IS NOT NULL) AND (level <> 'archive'::text));
 
 CREATE INDEX memories_fact_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_fact USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
@@ -835,11 +835,11 @@ CREATE INDEX memories_trait_user_id_case_idx ON oxbow.memories_trait USING btree
 CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
-END)) WHERE (
+END)) WHERE ((
 CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
-END IS NOT NULL);
+END IS NOT NULL) AND (level <> 'archive'::text));
 
 CREATE UNIQUE INDEX memories_trait_user_id_id_key ON oxbow.memories_trait USING btree (user_id, id);
 

@@ -126,8 +126,11 @@ func TestRepeated(t *testing.T) {
 		{"The library is closed on Mondays", "The library is closed on Mondays, as always", true},
 		{"I lent him 20 euros", "Lent him 20 euros again", true},
 		{"Ada plays the cello in a quartet and sings", "Ada plays the cello in a quartet", true},
+		{"Ramen at Ichiran", "Ramen, ramen, ramen at Ichiran", true},
+		{"Met Ana in Porto", "One more time met Ana in Porto last night", true},
 		{"坐地铁二号线上班，四十分钟", "今天上班坐地铁二号线，用了四十分钟", true},
 		{"坐地铁二号线上班，四十分钟", "上班还是坐地铁二号线，四十来分钟", true},
+		{"坐地铁二号线上班", "又一次坐地铁二号线上班", true},
 
 		{"Ada lives in Porto", "Ada does not live in Porto", false},
 		{"Ada lives in Porto", "Ada doesn't live in Porto", false},

@@ -131,7 +131,7 @@ begin
        from oxbow.memory_vectors v
       where not _same and v.user_id = _user_id and v.memory_type = m.memory_type
         and v.memory_id not in (select o.id from oxbow.memories o -- the originals of earlier merges are many
-                                 where o.user_id = _user_id
+                                 where o.user_id = _user_id and o.level <> 'archive'
                                    and case when o.expired_at is null and o.forgotten_at is null
                                             then least(o.invalid_at, o.expires_at) else '-infinity' end is not null)
       order by distance limit _limit)) near

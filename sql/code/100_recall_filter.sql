@@ -41,13 +41,14 @@ return _memory.sensitivity < 2 and case when (_filter).history
   end;
 
 -- recall_is_filtered reports whether a user has any memory that fails a filter without conditions: an
--- ended, expired, forgotten or secret one, or a trait that is not recallable. If not, the channels check nothing.
+-- ended, expired, forgotten or secret one, or a trait that is not recallable. If not, the channels check nothing. An
+-- archived memory does not count, because they do not find it.
 create or replace function oxbow.recall_is_filtered(_user_id text, _filter oxbow.recall_filter) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 begin
   return exists (select from oxbow.memories m
-                  where m.user_id = _user_id
+                  where m.user_id = _user_id and m.level <> 'archive'
                     and case when m.expired_at is null and m.forgotten_at is null
                              then least(m.invalid_at, m.expires_at) else '-infinity' end <= _filter.now)
     or exists (select from oxbow.memories m where m.user_id = _user_id and m.sensitivity >= 2)

@@ -73,6 +73,7 @@ declare
   _near_ids uuid[];
   _near_types text[];
   _near_distances double precision[];
+  _floor double precision;
   _checking boolean;
 begin
   if _embedding is null then
@@ -106,11 +107,10 @@ begin
              order by n.distance
              limit _limit) n;
   end if;
-  -- distances become scores relative to the last one; a zero vector has the distance NaN
-  select array_agg(s.id), array_agg(s.type), array_agg(greatest(s.score - s.floor, 0)) into ids, types, scores
-    from (select n.id, n.type, 1 - n.distance as score,
-                 case when count(*) over () < _limit then 0 else min(1 - n.distance) over () end as floor
-            from unnest(_found.ids, _found.types, _found.scores) n(id, type, distance) where n.distance <> 'NaN') s;
+  -- distances become scores relative to the last one; a zero vector has the distance NaN, and sorts last
+  _floor := coalesce(1 - nullif(_found.scores[_limit], 'NaN'), 0);
+  select array_agg(n.id), array_agg(n.type), array_agg(greatest(1 - n.distance - _floor, 0)) into ids, types, scores
+    from unnest(_found.ids, _found.types, _found.scores) n(id, type, distance) where n.distance <> 'NaN';
 end $$;
 
 -- pgvector's operators are in the schema in which its extension is installed.

@@ -71,6 +71,18 @@ begin
   marks := regexp_replace(marks, '^I( I)*( |$)', '');
 end $$;
 
+-- says_more reports whether a text certainly has words, or characters of Chinese, Japanese or Korean, that another text
+-- and statements lack. The planner inlines it, so it takes a tenth of the time of a statement.
+create or replace function oxbow.says_more(_terms tsvector, _text text, _other_terms tsvector, _other text)
+returns boolean
+language sql immutable parallel safe
+return case when octet_length(_text) = length(_text) and octet_length(_other) = length(_other) -- only ASCII
+  then ts_delete(ts_delete(_terms, tsvector_to_array(_other_terms)), oxbow.filler() || '{last,night,one}') <> ''
+   and not ts_delete(_terms, tsvector_to_array(_other_terms)) @@ '''+'':*'
+  else translate(translate(_text, _other, ''),
+    '的了是在又再还也就都很去到着过来吧啊呢吗嘛和跟地得把被给个这那照旧今昨天然而样同次用我们自己刚才好像有说一回如既往老子早晚前例依仍总直差不多大概约左右', '')
+    ~ '[\u3005-\u3007\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7AF]' end;
+
 -- repeated returns the number, from 1, of the better result that a result repeats, or null. The two texts have the same
 -- marks and almost the same content words, and the result has no name of its own. words, names and marks cache the
 -- statements of the better results between calls, for the few whose terms resemble those of a result.
@@ -97,7 +109,10 @@ begin
       nth := _nth;
       return;
     end if;
-    continue when greatest(length(_content), length(_better[_nth])) > 1000;
+    continue when greatest(length(_content), length(_better[_nth])) > 1000
+      or _speaker is not distinct from _speakers[_nth]
+     and oxbow.says_more(_terms, _content, _better_terms[_nth], _better[_nth])
+     and oxbow.says_more(_better_terms[_nth], _better[_nth], _terms, _content);
     _new := coalesce(_new, oxbow.statement(_content));
     if marks[_nth] is null then
       _old := oxbow.statement(_better[_nth]);

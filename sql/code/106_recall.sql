@@ -81,6 +81,7 @@ declare
   _text record;
   _vector record;
   _entity record;
+  _most double precision;      -- the largest factor by modality, divided by the lowest of all factors
   _left integer := recall.max_results; -- results still to be returned
   _done uuid[] := '{}';                -- memories looked at
   _mentions bigint;
@@ -90,9 +91,8 @@ declare
   _better text[] := '{}';
   _speakers text[] := '{}';
   _better_ids uuid[] := '{}';
-  _words tsvector[];                   -- their statements, as far as they were needed
-  _names tsvector[];
-  _marks text[];
+  _said record := (select r from (select null::tsvector[] as words, null::tsvector[] as names, null::text[] as marks,
+    null::integer as nth) r);          -- their statements, as far as they were needed
   _lexemes text[];
   _nth integer;
   _repeating uuid[] := '{}';           -- memories that repeat a result
@@ -111,7 +111,7 @@ begin
     perform oxbow.reject('min_score', recall.min_score::text, 'must be 0 or more, and finite');
   elsif recall.mode not in ('normal', 'review', 'debug') then
     perform oxbow.reject('mode', recall.mode, 'must be normal, review or debug');
-  elsif recall.mode = 'debug' and not oxbow.is_trusted(oxbow.caller()) then
+  elsif recall.mode is not distinct from 'debug' and not oxbow.is_trusted(oxbow.caller()) then
     raise exception using errcode = 'insufficient_privilege',
       message = format('%s may not recall in the mode debug', oxbow.caller()),
       hint    = 'It shows forgotten memories, and is for the owner of the tables and the worker.';
@@ -134,9 +134,9 @@ begin
   _filter.believed := recall.believed_as_of;
   _filter.stages := _then;
   _filter.mode := recall.mode;
-  if num_nonnulls(recall.agent, recall.contexts, recall.metadata_contains, recall.valid_as_of,
+  if num_nonnulls(recall.mode, recall.agent, recall.contexts, recall.metadata_contains, recall.valid_as_of,
        recall.believed_as_of) = 0
-     and coalesce(recall.mode, 'review') = 'review' and not oxbow.recall_is_filtered(recall.user_id, _filter) then
+     and not oxbow.recall_is_filtered(recall.user_id, _filter) then
     _filter := null;
   end if;
 
@@ -144,6 +144,9 @@ begin
   if recall.mode = 'normal' then
     _filter.rule := _rule;
   end if;
+  _most := greatest(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code, _rule.recall_file)
+    / (least(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code, _rule.recall_file)
+       * (1 - _rule.recall_weight));
   _asked := oxbow.query_terms(recall.query);
   _text := oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
   _vector := oxbow.recall_vector(recall.user_id, _types, recall.embedding, _limit, _text._filter);
@@ -197,36 +200,22 @@ begin
     -- the sorted scores of each channel, to look up ranks
     select array_agg(s.text order by s.text) filter (where s.text is not null) as texts,
            array_agg(s.vector order by s.vector) filter (where s.vector is not null) as vectors,
-           nullif(max(s.text), 0) as text, nullif(max(s.vector), 0) as vector, max(s.entity) as entity,
-           count(*) as n
+           nullif(max(s.text), 0) as text, nullif(max(s.vector), 0) as vector, max(s.entity) as entity
       from summed s
   ), fused as (
     select s.type, s.id, s.text, s.vector, s.entity, s.rank,
            coalesce(s.text / e.text, 0) * _weight.text + coalesce(s.vector / e.vector, 0) * _weight.vector
            + coalesce(s.entity / e.entity, 0) * _weight.entity as score
       from summed s, every e
-  ), least as materialized (
-    -- what the last of the best by the channels has at least: boosts only add, a weight may take away
-    select coalesce(min(l.score * (1 + _rule.recall_importance * m.importance)
-                        * case when l.type = 'trait' then 1 else 1 + w.share end
-                        * oxbow.modality_weight(m.modality, _rule)), 0) as score
-      from (select f.* from fused f, every e where e.n > recall.max_results
-             order by f.score desc limit recall.max_results) l
-     cross join lateral (
-       select m.* from oxbow.memories m
-        where m.user_id = recall.user_id and m.memory_type = l.type and m.id = l.id offset 0) m
-     cross join oxbow.weight_factors(m.category, m.created_at, m.activated_at, m.used_at, m.mentions, m.negated_at,
-             m.strength, m.tier, m.source, _now, _rule) w
   ), reachable as (
-    -- a score that the highest boosts and weight do not raise to the last place cannot win
-    select f.* from fused f, least l
-     where f.score > 0 and case _pass when 2 then f.id <> all(_done) when 3 then f.id = any(_repeating) else l.score <= f.score
-             * greatest(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code,
-                        _rule.recall_file)
-             * (1 + _rule.recall_recency + _rule.recall_importance
-                + case when f.type = 'trait'
-                    then greatest(_rule.recall_emerging, _rule.recall_established, _rule.recall_core) else 0 end)
-             * case when f.type = 'trait' then 1 else 1 + _rule.recall_weight end end
+    -- a score that the highest boosts, weight and modality do not raise to the last place with the lowest cannot win
+    select f.* from fused f
+     where f.score > 0 and case _pass when 2 then f.id <> all(_done) when 3 then f.id = any(_repeating)
+       else f.score * _most * case when f.type = 'trait'
+              then 1 + _rule.recall_recency + _rule.recall_importance
+                 + greatest(_rule.recall_emerging, _rule.recall_established, _rule.recall_core)
+              else (1 + _rule.recall_recency + _rule.recall_importance) * (1 + _rule.recall_weight) end
+         >= coalesce((select l.score from fused l order by l.score desc offset recall.max_results - 1 limit 1), 0) end
   ), found as (
     select r.type, r.text, r.vector, r.entity, r.rank, r.score, m.*,
            case when r.type <> 'trait' then null
@@ -318,15 +307,14 @@ begin
       _lexemes := tsvector_to_array(_terms);
       _nth := width_bucket('@' collate "C", _lexemes); -- five terms of its date follow
       _terms := ts_delete(_terms, _lexemes[_nth + 1:_nth + 5]);
-      _nth := null;
       if 5 * (length(_all || _terms) - length(_all)) <= 3 * length(_terms) then
-        select r.words, r.names, r.marks, r.nth into _words, _names, _marks, _nth
-          from oxbow.repeated(_terms, content, speaker, _better_terms, _better, _speakers, _words, _names, _marks) r;
-      end if;
-      if _nth is not null then
-        _repeating := _repeating || id;
-        _repeated := _repeated || _better_ids[_nth];
-        continue;
+        _said := oxbow.repeated(_terms, content, speaker, _better_terms, _better, _speakers, _said.words, _said.names,
+          _said.marks);
+        if _said.nth is not null then
+          _repeating := _repeating || id;
+          _repeated := _repeated || _better_ids[_said.nth];
+          continue;
+        end if;
       end if;
       _all := _all || _terms;
       _better_terms := array_append(_better_terms, _terms);
