@@ -21,9 +21,10 @@ begin
   end if;
   insert into oxbow.river_job (kind, queue, max_attempts, args, metadata)
   select 'embed', 'embed', 25,
-         jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[i:i + 127], ',')) || _origin, _metadata
-  from (select user_id, array_agg(id) as ids from inserted group by user_id) u,
-       generate_series(1, cardinality(u.ids), 128) i;
+         jsonb_build_object('user_id', u.user_id, 'ids', array_to_string(u.ids[u.i:u.i + 127], ',')) || _origin,
+         _metadata
+    from (select user_id, array_agg(id) as ids, generate_series(1, count(*), 128) as i
+            from inserted group by user_id) u;
   if found and pg_try_advisory_xact_lock(hashtextextended('oxbow.doorbell', 0)) then
     perform pg_notify('oxbow.river_insert', '{"queue":"embed"}');
   end if;
