@@ -11,12 +11,13 @@ declare
                      else 'level' end;
 begin
   if old.level <> new.level and oxbow.is_trusted(current_user)
-    and (old.user_id, old.memory_type, old.id) = (new.user_id, new.memory_type, new.id)
-    and (field = 'level' or exists (
-      select from oxbow.memory_archive a
-       where a.user_id = old.user_id and a.memory_type = old.memory_type and a.memory_id = old.id))
-  then
-    return new;
+    and (old.user_id, old.memory_type, old.id) = (new.user_id, new.memory_type, new.id) then
+    if field = 'level' or current_setting('oxbow.origin', true) = 'levels' then -- compress_memories kept the original
+      return new;
+    elsif exists (select from oxbow.memory_archive a
+                   where a.user_id = old.user_id and a.memory_type = old.memory_type and a.memory_id = old.id) then
+      return new;
+    end if;
   elsif field = 'content' and old.source = 'merge' and oxbow.is_trusted(current_user)
     and current_setting('oxbow.origin', true) = 'merge' then
     return new; -- merge_memories counts another repetition

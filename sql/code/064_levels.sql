@@ -283,7 +283,8 @@ $$;
 create or replace function oxbow.compress_memories(_user_ids text[], _types text[], _ids uuid[], _levels text[],
   _next timestamptz[], _now timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set oxbow.origin = 'levels' as $$
 declare
   _tokens constant integer := oxbow.policy('level_summary_tokens');
 begin
@@ -314,17 +315,20 @@ begin
                   select coalesce(jsonb_object_agg(e.key, e.value), '{}') from jsonb_each(m.metadata) e
                    where e.key in ('entities', 'relations', 'context'))
                 else m.metadata end as metadata,
-           oxbow.date_terms(d.at) as dates
+           case when s.short then oxbow.date_terms(d.at) end as dates
       from unnest(_user_ids, _types, _ids, _levels, _next) i(user_id, type, id, level, next)
+     cross join lateral (select i.level in ('tag', 'trace') as short) s
      cross join lateral (select m.* from oxbow.memories m
                           where m.user_id = i.user_id and m.memory_type = i.type and m.id = i.id offset 0) m
      cross join lateral (
        select coalesce(m.valid_at, m.created_at) at time zone coalesce(
                 (select u.timezone from oxbow.users u where u.user_id = i.user_id), 'UTC') as at) d
       left join lateral (select a.content, a.metadata, a.tsv from oxbow.memory_archive a
-                          where a.user_id = i.user_id and a.memory_type = i.type and a.memory_id = i.id) a on true
+                          where s.short and a.user_id = i.user_id and a.memory_type = i.type and a.memory_id = i.id) a
+             on true
       left join lateral (select t.len, t.tsv from oxbow.memory_terms t
-                          where t.user_id = i.user_id and t.memory_type = i.type and t.memory_id = i.id) t on true
+                          where s.short and t.user_id = i.user_id and t.memory_type = i.type and t.memory_id = i.id) t
+             on true
       left join lateral oxbow.tag_of(a.content, a.metadata, case i.level when 'tag' then a.tsv end) g on true
   ), changed as (
     update oxbow.memories m set level = k.level, weight_next_at = k.next, content = k.content, metadata = k.metadata
@@ -459,7 +463,8 @@ end $$;
 create or replace trigger follow_activation
   before update of level, activated_at, negated_at, category, strength, tier, sensitivity, created_at, forgotten_at,
     expired_at, invalid_at on oxbow.memories
-  for each row when (old.weight_next_at is not null or old.level <> 'full' or new.created_at < now() - interval '1 day')
+  for each row when (new.level in (old.level, 'full') -- compress_memories needs nothing more
+    and (old.weight_next_at is not null or old.level <> 'full' or new.created_at < now() - interval '1 day'))
   execute function oxbow.follow_activation();
 
 -- return_memory restores the search terms of a memory that became full again, and enqueues embed for the rest.
