@@ -68,6 +68,8 @@ func TestMerge(t *testing.T) {
 		all[string](t, tx, currentEpisodes, user))
 	exec(t, tx, `select oxbow.restore($1, $2::text::uuid)`, user, id)
 	require.Len(t, all[string](t, tx, currentEpisodes, user), 1, "restoring it merges them again")
+	require.Equal(t, 4, one[int](t, tx, `select count(*)::int from oxbow.memory_history where user_id = $1
+		and event = 'SUPERSEDE' and reason = 'the merged memory was restored'`, user))
 }
 
 // Changes of one of the originals, or of the merged memory.

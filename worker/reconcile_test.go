@@ -45,6 +45,9 @@ func TestReconcile(t *testing.T) {
 		and mention_count = 2 and cardinality(mentions) = 1`), "a repeat is a mention")
 	require.Equal(t, 1, b.count(`oxbow.memories m join oxbow.memories k on k.id = m.superseded_by
 		where m.content = 'I live in Porto now' and k.content = 'I live in Porto'`))
+	require.Equal(t, "SUPERSEDE I live in Porto: it says the same", get[string](b, `
+		select format('%s %s: %s', h.event, h.new_content, h.reason) from oxbow.memory_history h
+		  join oxbow.memories m on m.user_id = h.user_id and m.id = h.memory_id where m.content = 'I live in Porto now'`))
 
 	// an earlier home that is stored late goes before the later one
 	b.exec(`insert into oxbow.memories (user_id, content, valid_at) values ('ann', 'I live in Faro', now() - interval '90 days')`)

@@ -290,12 +290,18 @@ begin
   update oxbow.memories m set forgotten_at = null, forgotten_by = null, updated_at = now()
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids)
      and m.forgotten_at = old.forgotten_at;
-  update oxbow.memories o -- a merged memory stands for its originals again
-     set expired_at = now(), invalid_at = coalesce(o.valid_at, o.created_at), superseded_by = old.id, updated_at = now()
-    from oxbow.memory_links l
-   where l.user_id = old.user_id and l.from_type = old.memory_type and l.from_id = old.id and l.relation = 'merged_from'
-     and o.user_id = old.user_id and o.memory_type = l.to_type and o.id = l.to_id and o.expired_at is null
-     and o.forgotten_at is null;
+  with ended as ( -- a merged memory stands for its originals again
+    update oxbow.memories o
+       set expired_at = now(), invalid_at = coalesce(o.valid_at, o.created_at), superseded_by = old.id, updated_at = now()
+      from oxbow.memory_links l
+     where l.user_id = old.user_id and l.from_type = old.memory_type and l.from_id = old.id and l.relation = 'merged_from'
+       and o.user_id = old.user_id and o.memory_type = l.to_type and o.id = l.to_id and o.expired_at is null
+       and o.forgotten_at is null
+    returning o.memory_type, o.id, o.content
+  )
+  insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
+  select old.user_id, e.memory_type, e.id, 'SUPERSEDE', e.content, old.content, 'app', 'the merged memory was restored'
+    from ended e;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
   values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
   if old.sensitivity < 2 and not exists (select from oxbow.memory_vectors v

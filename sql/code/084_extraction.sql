@@ -198,10 +198,16 @@ begin
           left join oxbow.messages g on g.user_id = _user_id and g.id = any(r.sources)
          group by m.created_at, m.sensitivity;
         perform oxbow.mention_memory(_user_id, old.memory_type, old.id, array[_said.said], 1, _said.level, _actor);
-        update oxbow.memories m
-           set expired_at = now(), invalid_at = coalesce(m.valid_at, m.created_at), superseded_by = old.id,
-               updated_at = now()
-         where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id;
+        with repeated as (
+          update oxbow.memories m
+             set expired_at = now(), invalid_at = coalesce(m.valid_at, m.created_at), superseded_by = old.id,
+                 updated_at = now()
+           where m.user_id = _user_id and m.memory_type = r.type and m.id = r.id
+          returning m.memory_type, m.id, m.content
+        )
+        insert into oxbow.memory_history
+          (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
+        select _user_id, d.memory_type, d.id, 'SUPERSEDE', d.content, old.content, _actor, r.reason from repeated d;
         if r.at < old.valid_at then
           perform oxbow.begin_earlier(_user_id, old.id, r.at);
         end if;
