@@ -274,31 +274,42 @@ func TestEraseWhileEmbedding(t *testing.T) {
 
 // A job that folds repeated facts locks the row of the statistics and waits for a memory, while erasure
 // locks the memory and waits for the statistics. PostgreSQL aborts one of them; erasure then retries.
-func TestEraseUserAfterDeadlock(t *testing.T) {
+func TestEraseAfterDeadlock(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	ctx := t.Context()
-	id := b.remember(t, oxbow.NewMemory{})
-	b.work(t)
-	folding := begin(t, b.pool)
-	_, err := folding.Exec(ctx, `set local deadlock_timeout = '10min'`) // so that erasure detects the deadlock
-	require.NoError(t, err)
-	_, err = folding.Exec(ctx, `select from oxbow.memory_term_stats where user_id = 'ann' for update`)
-	require.NoError(t, err)
+	for name, erase := range map[string]func(c *oxbow.Client, id uuid.UUID) error{
+		"user": func(c *oxbow.Client, _ uuid.UUID) error {
+			_, err := c.EraseUser(t.Context(), "ann")
+			return err
+		},
+		"memory": func(c *oxbow.Client, id uuid.UUID) error {
+			_, err := c.EraseMemory(t.Context(), "ann", id)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			ctx := t.Context()
+			id := b.remember(t, oxbow.NewMemory{})
+			b.work(t)
+			folding := begin(t, b.pool)
+			_, err := folding.Exec(ctx, `set local deadlock_timeout = '10min'`) // so that erasure detects the deadlock
+			require.NoError(t, err)
+			_, err = folding.Exec(ctx, `select from oxbow.memory_term_stats where user_id = 'ann' for update`)
+			require.NoError(t, err)
 
-	erasing := pgtest.Open(t, b.dsn, "", "deadlock_timeout", "10s", "application_name", "erasing")
-	erased := make(chan error, 1)
-	go func() {
-		_, err := newClient(t, erasing).EraseUser(ctx, "ann")
-		erased <- err
-	}()
-	require.Eventually(t, func() bool {
-		return b.count(t, `select count(*) from pg_stat_activity where application_name = 'erasing'
-			and wait_event_type = 'Lock'`) == 1
-	}, 2*time.Minute, time.Millisecond)
-	_, err = folding.Exec(ctx, `update oxbow.memories set strength = 2 where user_id = 'ann' and id = $1`, id)
-	require.NoError(t, err, "erasure gave way")
-	require.NoError(t, folding.Commit(ctx))
-	require.NoError(t, <-erased)
-	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.memories`))
+			erasing := pgtest.Open(t, b.dsn, "", "deadlock_timeout", "10s", "application_name", "erasing")
+			erased := make(chan error, 1)
+			go func() { erased <- erase(newClient(t, erasing), id) }()
+			require.Eventually(t, func() bool {
+				return b.count(t, `select count(*) from pg_stat_activity where application_name = 'erasing'
+					and wait_event_type = 'Lock'`) == 1
+			}, 2*time.Minute, time.Millisecond)
+			_, err = folding.Exec(ctx, `update oxbow.memories set strength = 2 where user_id = 'ann' and id = $1`, id)
+			require.NoError(t, err, "erasure gave way")
+			require.NoError(t, folding.Commit(ctx))
+			require.NoError(t, <-erased)
+			require.Equal(t, 0, b.count(t, `select count(*) from oxbow.memories`))
+		})
+	}
 }

@@ -10,11 +10,23 @@ drop function if exists oxbow.erase_memory(text, uuid); -- an earlier version ha
 create or replace function oxbow.erase_memory(user_id text, id uuid, proof text default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
+  _attempt integer := 0;
   _rows jsonb;
 begin
   perform oxbow.check_access(erase_memory.user_id);
   perform oxbow.check_proof(erase_memory.proof);
-  _rows := oxbow.erase_and_count(erase_memory.user_id, erase_memory.id);
+  loop
+    begin
+      _rows := oxbow.erase_and_count(erase_memory.user_id, erase_memory.id);
+      exit;
+    exception when deadlock_detected then
+      -- what refers to the memory is known only after it is locked, so not all is locked in one order
+      _attempt := _attempt + 1;
+      if _attempt = 5 then
+        raise;
+      end if;
+    end;
+  end loop;
   if _rows <> '{}' then
     insert into oxbow.erasures (kind, actor, rows, digest)
     values ('memory', oxbow.caller(), _rows,
