@@ -89,7 +89,8 @@ var looks = map[string][]func(*checker) int{
 	"rolled back": {(*checker).writes, (*checker).marks},
 	"erased":      {(*checker).writes, (*checker).marks}, "embedding": {(*checker).vectors},
 	"vector index": {(*checker).vectorIndex}, "text index": {(*checker).terms}, "extraction": {(*checker).messages},
-	"repeated fact": {(*checker).repeats}, "merge": {(*checker).merges}, "reflection": {(*checker).reflections}, "replay": {(*checker).traits},
+	"repeated fact": {(*checker).repeats}, "merge": {(*checker).merges}, "replaced fact": {(*checker).replaced},
+	"reflection": {(*checker).reflections}, "replay": {(*checker).traits},
 	"evidence": {(*checker).traits},
 	"orphan":   {(*checker).orphans}, "job stuck": {(*checker).jobs}, "job given up": {(*checker).jobs},
 	"isolation": {(*checker).marks, (*checker).isolation},
@@ -132,7 +133,8 @@ var plants = []plant{
 	{"extraction", "a message waits", `update oxbow.messages set extracted_at = null where id = (select min(id::text)
 		from oxbow.messages)::uuid returning id::text`},
 	{"extraction", "nothing came of a message", `delete from oxbow.memory_sources
-		where message_id = (select min(message_id::text) from oxbow.memory_sources)::uuid returning message_id::text`},
+		where message_id = (select min(message_id::text) from oxbow.memory_sources where user_id = 'user-00')::uuid
+		returning message_id::text`},
 	{"extraction", "a message counted twice", `insert into oxbow.memory_history (user_id, memory_type, memory_id, event,
 		new_content, message_ids) select user_id, memory_type, memory_id, event, new_content, message_ids
 		from oxbow.memory_history where message_ids <> '{}' order by id limit 1 returning message_ids[1]::text`},
@@ -160,6 +162,9 @@ var plants = []plant{
 		where id = (%[1]s) returning user_id, memory_type, id)
 		insert into oxbow.memory_history (user_id, memory_type, memory_id, event, created_at)
 		select user_id, memory_type, id, 'UNMERGE', now() + interval '1 day' from o returning memory_id::text`},
+	{"replaced fact", "no event", `with gone as (delete from oxbow.memory_history where memory_id = (select id
+		from oxbow.memories_fact where superseded_by is not null order by id limit 1) returning memory_id::text)
+		select memory_id from gone limit 1`},
 	{"reflection", "a memory counted twice", `update oxbow.reflection_cycles set memories_scanned = memories_scanned + 1
 		where id = (select id from oxbow.reflection_cycles
 		where user_id in ('user-00', 'user-05', 'user-10', 'user-15', 'user-20', 'user-25') limit 1)

@@ -433,6 +433,7 @@ func (c *client) change(ctx context.Context, w *write, a Action) (outcome, error
 	case "erase memory":
 		if how > failed {
 			l.set(&row.erased, how)
+			l.erasedHome[a.User] = l.erasedHome[a.User] || lives(row.content)
 		}
 	}
 	return how, err

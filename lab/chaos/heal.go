@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // drainTime limits how long a system without faults may take to finish all work. River rescues the jobs of killed
@@ -39,16 +41,16 @@ func (r *run) heal(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, `select oxbow.end_session(user_id, id) from oxbow.sessions
+	if err := pastDeadlocks(ctx, conn, `select oxbow.end_session(user_id, id) from oxbow.sessions
 		where ended_at is null`); err != nil {
-		return fmt.Errorf("end the sessions: %w", err)
+		return err
 	}
 	if r.options.Hurry {
 		// a worker does this after 45 seconds
-		if _, err := conn.Exec(ctx, `delete from oxbow.river_leader`); err != nil {
+		if err := pastDeadlocks(ctx, conn, `delete from oxbow.river_leader`); err != nil {
 			return err
 		}
-		if _, err := conn.Exec(ctx, `update oxbow.river_job set state = 'available' where state = 'running'
+		if err := pastDeadlocks(ctx, conn, `update oxbow.river_job set state = 'available' where state = 'running'
 			and (attempted_at < now() - interval '1 second')`); err != nil {
 			return err
 		}
@@ -76,7 +78,7 @@ func (r *run) heal(ctx context.Context) error {
 			break
 		}
 		// Jobs that wait for another attempt get it now, as an operator may do.
-		if _, err := conn.Exec(ctx, `update oxbow.river_job set state = 'available', scheduled_at = now()
+		if err := pastDeadlocks(ctx, conn, `update oxbow.river_job set state = 'available', scheduled_at = now()
 			where (state = 'retryable' or state = 'scheduled' and kind <> 'expire_trend') and scheduled_at > now()
 			and created_at < now() - interval '3 seconds'`); err != nil {
 			return err
@@ -89,6 +91,18 @@ func (r *run) heal(ctx context.Context) error {
 	if stuck := r.crew.end(30 * time.Second); len(stuck) > 0 {
 		r.violate(Violation{Check: "workers stop", Where: fmt.Sprintf("slots %v", stuck),
 			Expected: "an idle worker ends after SIGTERM", Found: "it runs after 30 s"})
+	}
+	return nil
+}
+
+// pastDeadlocks runs a statement, again after a deadlock with the workers, which lock the same rows in another order.
+func pastDeadlocks(ctx context.Context, conn *pgx.Conn, sql string) error {
+	_, err := conn.Exec(ctx, sql)
+	for store.IsDeadlock(err) {
+		_, err = conn.Exec(ctx, sql)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", sql, err)
 	}
 	return nil
 }

@@ -84,17 +84,18 @@ type erasure struct {
 
 // ledger records the clients' writes and their outcomes. One client alone changes the rows of a user, one at a time.
 type ledger struct {
-	mu       sync.Mutex
-	writes   []*write
-	erasures []*erasure
-	lives    [users]int
-	numbers  [users]int
-	mine     [users][]*written         // acknowledged memories of the current life, which actions choose from
-	sessions [users][]string           // with messages
-	traits   map[uuid.UUID]outcome     // of deleting a trait
-	actions  map[string]map[string]int // kind, outcome: number
-	crashed  time.Time                 // of PostgreSQL's last crash, which emptied unlogged tables
-	missed   int                       // actions that did not start
+	mu         sync.Mutex
+	writes     []*write
+	erasures   []*erasure
+	lives      [users]int
+	numbers    [users]int
+	mine       [users][]*written         // acknowledged memories of the current life, which actions choose from
+	sessions   [users][]string           // with messages
+	erasedHome [users]bool               // a memory of where the user lives may be erased, and with it what came of messages
+	traits     map[uuid.UUID]outcome     // of deleting a trait
+	actions    map[string]map[string]int // kind, outcome: number
+	crashed    time.Time                 // of PostgreSQL's last crash, which emptied unlogged tables
+	missed     int                       // actions that did not start
 }
 
 func newLedger() *ledger {

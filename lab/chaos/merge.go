@@ -55,6 +55,7 @@ func (c *client) merge(ctx context.Context, a Action) (outcome, error) {
 	}
 	if how > failed {
 		l.split(rows, kept, a.Kind == "unmerge", how)
+		l.erasedHome[a.User] = l.erasedHome[a.User] || a.Kind == "erase merged"
 	}
 	return how, err
 }

@@ -94,7 +94,7 @@ func NewPlan(seed uint64, duration time.Duration) Plan {
 	for client := range clients {
 		p.Actions = append(p.Actions, clientActions(rand.New(rand.NewPCG(seed, uint64(client+1))), client, duration))
 	}
-	points := failpoint.Worker()
+	points := append(failpoint.Worker(), failpoint.MergeWritten, failpoint.MergeWritten) // few jobs merge anything
 	r.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
 	if p.Behind {
 		p.Faults = append(p.Faults, Fault{At: min(3*time.Second, duration/4), Kind: "migration", Nth: 1})
