@@ -313,3 +313,35 @@ func TestEraseAfterDeadlock(t *testing.T) {
 		})
 	}
 }
+
+// An extraction that waits for a memory does not keep an erasure of another one waiting.
+func TestEraseWhileExtracting(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	ids := []uuid.UUID{{15: 1}, {15: 2}}
+	for i, id := range ids {
+		b.remember(t, oxbow.NewMemory{ID: id, Content: fmt.Sprintf("Ann has %d cats.", i)})
+	}
+	b.work(t)
+	reading := begin(t, b.pool)
+	_, err := reading.Exec(ctx, `select from oxbow.memories where id = $1 for no key update`, ids[0])
+	require.NoError(t, err)
+
+	extracting := pgtest.Open(t, b.dsn, "", "application_name", "extracting")
+	extracted := make(chan error, 1)
+	go func() {
+		_, err := extracting.Exec(ctx, `select oxbow.write_extraction('ann', 's', 'me', '{}', json_agg(json_build_object(
+			'id', gen_random_uuid(), 'type', 'fact', 'at', now(), 'operation', 'NOOP', 'target', i,
+			'sources', array[gen_random_uuid()])), '{}', false) from unnest($1::uuid[]) i`, ids)
+		extracted <- err
+	}()
+	require.Eventually(t, func() bool {
+		return b.count(t, `select count(*) from pg_stat_activity where application_name = 'extracting'
+			and wait_event_type = 'Lock'`) == 1
+	}, 2*time.Minute, time.Millisecond)
+	_, err = newClient(t, pgtest.Open(t, b.dsn, "", "lock_timeout", "10s")).EraseMemory(ctx, "ann", ids[1])
+	require.NoError(t, err)
+	require.NoError(t, reading.Rollback(ctx))
+	require.ErrorContains(t, <-extracted, "foreign key", "the job decides again")
+}

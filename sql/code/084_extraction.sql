@@ -241,6 +241,12 @@ declare
   _now constant timestamptz := clock_timestamp();
   _use record;
 begin
+  -- First, in the order of ids: an erasure that has locked one of them would wait for the rows that refer to it, and
+  -- this would wait for the erasure.
+  perform from oxbow.memories m
+    where m.user_id = _user_id and m.id = any(_used || array(
+      select unnest(n.target || n.also) from json_to_recordset(_memories) n (target uuid, also uuid[])))
+    order by m.id for no key update;
   perform set_config('oxbow.embed', case when _embed then '' else 'off' end, true);
   insert into oxbow.memories (user_id, memory_type, id, content, valid_at, session_id, seq, speaker, source, category,
                               topic, importance, metadata, sensitivity, activated_at)
