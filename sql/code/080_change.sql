@@ -292,10 +292,11 @@ begin
      and m.forgotten_at = old.forgotten_at;
   with ended as ( -- a merged memory stands for its originals again
     update oxbow.memories o
-       set expired_at = now(), invalid_at = coalesce(o.valid_at, o.created_at), superseded_by = old.id, updated_at = now()
+       set expired_at = now(), invalid_at = coalesce(o.valid_at, o.created_at), superseded_by = old.id,
+           updated_at = now()
       from oxbow.memory_links l
-     where l.user_id = old.user_id and l.from_type = old.memory_type and l.from_id = old.id and l.relation = 'merged_from'
-       and o.user_id = old.user_id and o.memory_type = l.to_type and o.id = l.to_id and o.expired_at is null
+     where l.user_id = old.user_id and l.from_type = old.memory_type and l.from_id = old.id
+       and l.relation = 'merged_from' and o.user_id = old.user_id and o.memory_type = l.to_type and o.id = l.to_id and o.expired_at is null
        and o.forgotten_at is null
     returning o.memory_type, o.id, o.content
   )
