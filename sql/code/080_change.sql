@@ -296,8 +296,8 @@ begin
            updated_at = now()
       from oxbow.memory_links l
      where l.user_id = old.user_id and l.from_type = old.memory_type and l.from_id = old.id
-       and l.relation = 'merged_from' and o.user_id = old.user_id and o.memory_type = l.to_type and o.id = l.to_id and o.expired_at is null
-       and o.forgotten_at is null
+       and l.relation = 'merged_from' and o.user_id = old.user_id and o.memory_type = l.to_type and o.id = l.to_id
+       and o.expired_at is null and o.forgotten_at is null
     returning o.memory_type, o.id, o.content
   )
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
