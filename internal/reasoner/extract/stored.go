@@ -120,7 +120,7 @@ func partsOf(content, speaker string) (parts []part) {
 // said returns what the user says in a sentence: "she lives in Porto" of "She mentioned that she lives in Porto".
 // silent reports whether the sentence states nothing of its own: it asks, or somebody else says it.
 func (s sentence) said(speaker string) (said sentence, silent bool) {
-	if s.asks() || s.Has("stored.asks") || s.quotes() && s.Has("stored.said") {
+	if s.asks() || s.Has("stored.silent") || s.quotes() && s.Has("stored.said") {
 		return s, true
 	}
 	user, owned := s.user(speaker)
