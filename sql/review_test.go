@@ -73,3 +73,42 @@ func TestVerifyAndTier(t *testing.T) {
 		require.Equal(t, "OX103", fails(t, tx, "select "+call, ann(t), id).Code)
 	}
 }
+
+// Users with few due facts do not wait for one with many. Each call looks at other users.
+func TestManyDueFactsDelayNobody(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	exec(t, tx, `insert into oxbow.memories (user_id, content, review_at)
+		select $1::text, 'It was ' || n, now() - interval '2 days' from generate_series(1, 30) n
+		union all
+		select format('%s %s', $1, n), 'It was ' || n, now() + case when n % 5 = 0 then interval '1 day' else '-1 day' end
+		  from generate_series(101, 250) n`, ann(t))
+	found := map[string]bool{}
+	for _, most := range []int{100, 51} {
+		users := all[string](t, tx, `select oxbow.users_to_review(now(), 10)`)
+		require.Contains(t, users, ann(t))
+		require.LessOrEqual(t, len(users), most)
+		for _, u := range users {
+			found[u] = true
+		}
+	}
+	require.Len(t, found, 1+120)
+	require.Empty(t, all[string](t, tx, `select oxbow.users_to_review(now(), 0)`))
+}
+
+// A fact that a person demoted is not due for promotion, even if it was never reviewed.
+func TestDemotedFactsAreNotDue(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	id := remember(t, tx, row{"user_id": ann(t), "content": "Ann likes ramen", "strength": 2.9})
+	index(t, tx, ann(t))
+	const due = `select count(*)::int from oxbow.memories where user_id = $1 and review_at is not null`
+	for _, tier := range []string{"core", "normal"} {
+		exec(t, tx, `select oxbow.set_tier($1, $2::text::uuid, $3)`, ann(t), id, tier)
+	}
+	exec(t, tx, `select oxbow.walk_reviews($1, '00000000-0000-0000-0000-000000000000', 10, now())`, ann(t))
+	require.Zero(t, one[int](t, tx, due, ann(t)))
+	exec(t, tx, `update oxbow.memories set reviews = 0 where user_id = $1`, ann(t))
+	exec(t, tx, `select oxbow.walk_reviews($1, '00000000-0000-0000-0000-000000000000', 10, now())`, ann(t))
+	require.Equal(t, 1, one[int](t, tx, due, ann(t)), "without the demotion it would be")
+}

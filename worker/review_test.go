@@ -137,11 +137,13 @@ func TestReviewBackfill(t *testing.T) {
 	require.Equal(t, "PROMOTE review rules-v1 it is lasting", b.reviewed(strong))
 	require.Equal(t, 201, b.count(`oxbow.memories where forgotten_at is null and expired_at is null`))
 	require.Equal(t, 200, b.count(`oxbow.memories where reviews = 0
-		and review_at between now() + interval '89 days' and now() + interval '91 days'`))
+		and review_at between now() + interval '89 days' and now() + interval '121 days'`))
+	require.Greater(t, get[int](b, `select count(distinct review_at::date) from oxbow.memories where reviews = 0`), 20,
+		"not all at once")
 	require.Equal(t, 201, b.count(`oxbow.memories m
 		where exists (select from oxbow.recall('ann', coalesce(m.external_id, m.content)) r where r.id = m.id)`))
 
-	b.exec(`update oxbow.memories set review_at = review_at - interval '91 days'`)
+	b.exec(`update oxbow.memories set review_at = review_at - interval '121 days'`)
 	for range 200 / 20 {
 		b.review()
 	}

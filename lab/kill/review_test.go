@@ -42,7 +42,7 @@ func TestKilledReviewLeavesTheSameFacts(t *testing.T) {
 	require.Equal(t, 18*people, k.count(wild, `oxbow.memories_fact where level <> 'full'`))
 
 	for _, dsn := range []string{calm, wild} { // 91 days pass for the old facts, which wait for so long
-		k.exec(dsn, `update oxbow.memories_fact set review_at = review_at - interval '91 days';
+		k.exec(dsn, `update oxbow.memories_fact set review_at = review_at - interval '121 days';
 			insert into oxbow.river_job (kind, queue, max_attempts, args) select distinct 'review', 'reflect', 25,
 				jsonb_build_object('user_id', user_id) from oxbow.memories_fact`)
 	}

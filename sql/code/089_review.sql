@@ -23,7 +23,8 @@ begin
 end $$;
 call oxbow.grant_app('verify');
 
--- write_tier changes the tier of a memory that is locked. In the tiers core and system strength does not fall.
+-- write_tier changes the tier of a memory that is locked. In the tiers core and system strength does not fall. A
+-- demotion counts as a review, so that the memory is not due for promotion.
 create or replace function oxbow.write_tier(_old oxbow.memories, _tier text, _actor text, _reason text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -31,7 +32,8 @@ declare
   _now constant timestamptz := clock_timestamp();
   _after double precision;
 begin
-  update oxbow.memories m set tier = _tier, updated_at = now()
+  update oxbow.memories m
+     set tier = _tier, reviews = greatest(m.reviews, case _tier when 'normal' then 1 end), updated_at = now()
    where m.user_id = _old.user_id and m.memory_type = _old.memory_type and m.id = _old.id
   returning oxbow.weight_of(m, _now, _rules) into _after;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_metadata, new_metadata, actor, reason)
@@ -111,8 +113,9 @@ $$;
 
 -- walk_reviews looks at the next _limit facts of all users after the given one, and sets review_at of those that have
 -- none and fall due within 10 days. A fact that is overdue was stored with an old created_at: it waits as long as one
--- that a review kept. Facts that are not indexed yet, or whose user opted out, are left for a later walk. The function
--- returns how many facts it looked at, and the last of them.
+-- that a review kept, and up to a third more, depending on its id, so that a backfill does not fall due all at once.
+-- Facts that are not indexed yet, or whose user opted out, are left for a later walk. The function returns how many
+-- facts it looked at, and the last of them.
 create or replace function oxbow.walk_reviews(_user_id text, _id uuid, _limit integer, _now timestamptz,
   out looked bigint, out last_user_id text, out last_id uuid)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -135,7 +138,8 @@ begin
                    else oxbow.review_falls_at(p.strength, p.since, p.tier, p.source, _rules) end as at offset 0) d
      where p.kept and p.review_at is null and d.at <= _now + interval '10 days'
   ), locked as (
-    select m.user_id, m.id, case when d.at < _now then _now + _wait else d.at end as at
+    select m.user_id, m.id,
+           case when d.at < _now then _now + _wait * (1 + (uuid_hash(d.id) & 1023) / 3072.0) else d.at end as at
       from (select d.* from due d order by d.user_id, d.id) d
      cross join lateral (
        select m.user_id, m.id from oxbow.memories_fact m
@@ -154,9 +158,11 @@ begin
 end $$;
 call oxbow.grant_worker('walk_reviews');
 
--- users_to_review returns the users of the _limit facts that have been due for review for longest. It clears review_at
--- of facts of users who opted out, so that they are not read again. The first query is an index-only scan, even without
--- statistics.
+-- users_to_review returns the users of the _limit facts that have been due for review for longest. If those are all of
+-- few users, it also walks over the next users in the order of their ids and returns those with due facts, at most as
+-- many as make 100 users, so that a user with many due facts does not delay the others. The setting
+-- sweep.review_users stores its position. The function clears review_at of facts of users who opted out, so that they
+-- are not read again. Its queries of facts are index-only scans, even without statistics.
 create or replace function oxbow.users_to_review(_now timestamptz, _limit integer) returns setof text
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -165,11 +171,39 @@ language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = for
 declare
   _users text[];
   _out text[];
+  _read bigint;
+  _others integer;
+  _after text;
+  _walked record;
 begin
-  select array_agg(distinct d.user_id) into _users
+  select array_agg(distinct d.user_id), count(*) into _users, _read
     from (select m.user_id from oxbow.memories_fact m
            where m.review_at <= _now and m.review_at is not null and m.expired_at is null and m.forgotten_at is null
            order by m.review_at limit _limit) d;
+  _others := 100 - cardinality(_users);
+  if _read = _limit and _others > 0 then
+    select s.value #>> '{}' into _after from oxbow.settings s where s.key = 'sweep.review_users';
+    with recursive facts as ( -- the fact of each user that is due first
+      (select m.user_id, m.review_at from oxbow.memories_fact m
+        where m.user_id > coalesce(_after, '')
+          and m.review_at is not null and m.expired_at is null and m.forgotten_at is null
+        order by m.user_id, m.review_at limit 1)
+      union all
+      select n.user_id, n.review_at
+        from facts f
+       cross join lateral (
+         select m.user_id, m.review_at from oxbow.memories_fact m
+          where m.user_id > f.user_id
+            and m.review_at is not null and m.expired_at is null and m.forgotten_at is null
+          order by m.user_id, m.review_at limit 1) n
+    )
+    select array_agg(f.user_id) filter (where f.review_at <= _now and f.user_id <> all(_users)) as users,
+           case when count(*) = _others then max(f.user_id) else '' end as last
+      into _walked from (select f.* from facts f limit _others) f;
+    _users := _users || _walked.users;
+    insert into oxbow.settings as s (key, value) values ('sweep.review_users', to_jsonb(_walked.last))
+    on conflict (key) do update set value = excluded.value, updated_at = now();
+  end if;
   select array_agg(u.user_id) into _out from oxbow.users u where u.user_id = any(_users) and u.opted_out;
   update oxbow.memories_fact m set review_at = null
     from (select d.user_id, d.id
