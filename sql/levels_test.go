@@ -278,8 +278,8 @@ func TestSomeMemoriesHaveNoLevels(t *testing.T) {
 	}
 }
 
-// Events that lower a weight make the level due; those that raise it need not. A change of policies begins the walk
-// again.
+// Events that lower a weight make the level due; those that raise it need not. A change of policies, or of what names
+// of categories stand for, begins the walk again.
 func TestLevelsFollowChanges(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -314,6 +314,13 @@ func TestLevelsFollowChanges(t *testing.T) {
 	planned = next()
 	exec(t, tx, `select oxbow.touch($1, array[$2::uuid]), oxbow.fold_activity(10)`, ann(t), id)
 	require.Equal(t, planned, next(), "it is looked at then, and scheduled again")
+	exec(t, tx, `update oxbow.memories set category = 'mood' where id = $1`, id)
+	exec(t, tx, `select oxbow.settle_levels(now(), 1000)`)
+	planned = next()
+	exec(t, tx, `update oxbow.category_names set category = 'identity' where name = 'mood'`)
+	exec(t, tx, `select oxbow.walk_levels(now(), 1000)`)
+	require.NotEqual(t, planned, next(), "the name stands for another category")
+	planned = next()
 	exec(t, tx, `select oxbow.set_policy('level_summary_weight', 5)`)
 	exec(t, tx, `select oxbow.walk_levels(now(), 1000)`)
 	require.NotEqual(t, planned, next())

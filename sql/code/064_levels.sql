@@ -176,12 +176,13 @@ begin
   return _scheduled;
 end $$;
 
--- level_rules identifies the policies that govern weights and levels.
+-- level_rules identifies what governs weights and levels: the policies, and the categories that free texts stand for.
 create or replace function oxbow.level_rules() returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
   return (
-    select md5(string_agg(r.key || r.value, ' ' order by r.key) || oxbow.policy('archive_delete_days'))
+    select md5(string_agg(r.key || r.value, ' ' order by r.key) || oxbow.policy('archive_delete_days')
+             || coalesce((select jsonb_object_agg(c.name, c.category)::text from oxbow.category_names c), ''))
       from jsonb_each_text((select to_jsonb(l) from oxbow.recall_rules l order by l.valid_from desc limit 1)) r
      where r.key ~ '^(level|weight|memory_strength)_');
 end $$;
