@@ -72,6 +72,47 @@ func TestMerge(t *testing.T) {
 		and event = 'SUPERSEDE' and reason = 'the merged memory was restored'`, user))
 }
 
+// Facts that were folded into a merged memory become current with its originals, and earlier versions do not. Once one
+// of the originals is part of another merged memory, or forgotten, the first cannot be restored.
+func TestUnmerge(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"merged":    `select oxbow.merge($1, $2::text[]::uuid[])`,
+		"forgotten": `select oxbow.forget($1, i::uuid) from unnest($2::text[]) i`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tx, user := pgtest.Tx(t), ann(t)
+			fact := func(content string) string { return remember(t, tx, row{"user_id": user, "content": content}) }
+			ids := []string{fact("Ann has a cat"), fact("Ann has one cat")}
+			id := one[string](t, tx, `select oxbow.merge($1, $2::text[]::uuid[], 'Ann has one cat')::text`, user, ids)
+			repeats, exact, earlier := fact("A cat is Ann's"), fact("Ann has one cat"), fact("Ann has a kitten")
+			exec(t, tx, `select oxbow.reconcile_facts($1, 'test', json_build_array(json_build_object(
+				'id', $2::text, 'type', 'fact', 'content', 'A cat is Ann''s', 'at', now(), 'sources', json_build_array(),
+				'about', json_build_array('cat'),
+				'operation', 'NOOP', 'target', $3::text)))`, user, repeats, id)
+			exec(t, tx, `with ended as (
+				  update oxbow.memories set expired_at = now(), invalid_at = now(), superseded_by = $3::text::uuid
+				   where user_id = $1 and id = $2::text::uuid)
+				insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+				values ($1, 'fact', $3::text::uuid, 'fact', $2::text::uuid, 'supersedes')`, user, earlier, id)
+			index(t, tx, user)
+			const current = `select id::text from oxbow.memories_fact
+				where user_id = $1 and expired_at is null and forgotten_at is null`
+			require.Equal(t, []string{id}, all[string](t, tx, current, user))
+			exec(t, tx, `select oxbow.unmerge($1, $2::text::uuid)`, user, id)
+			require.ElementsMatch(t, append([]string{repeats, exact}, ids...), all[string](t, tx, current, user))
+
+			exec(t, tx, change, user, []string{repeats, ids[0]})
+			before := all[string](t, tx, current, user)
+			err := fails(t, tx, `select oxbow.restore($1, $2::text::uuid)`, user, id)
+			require.Equal(t, "OX102", err.Code)
+			require.Equal(t, "memory "+id+" cannot be restored: its original "+ids[0]+" is no longer current", err.Message)
+			require.Equal(t, before, all[string](t, tx, current, user))
+		})
+	}
+}
+
 // Changes of one of the originals, or of the merged memory.
 func TestMergedMemoriesEnd(t *testing.T) {
 	t.Parallel()

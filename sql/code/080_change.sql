@@ -230,12 +230,14 @@ call oxbow.grant_app('forget');
 -- restore reverts a forget, or makes a fact current again that another replaced or negated; the other stays. It
 -- restores the original of a compressed memory, and makes it active again if time would soon compress it. It enqueues
 -- embed for a memory that was forgotten before it was embedded. It restores an original of a merged memory by unmerging
--- that one.
+-- that one. It refuses an unmerged memory if one of its originals is no longer current, which it would count again.
 create or replace function oxbow.restore(user_id text, id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
   _ids uuid[];
+  _originals uuid[];
+  _ended uuid;
   _now constant timestamptz := clock_timestamp();
   _rules oxbow.recall_rules;
   _kept constant text := (select m.level from oxbow.memories m where m.user_id = restore.user_id and m.id = restore.id);
@@ -287,6 +289,20 @@ begin
       errcode = 'OX104',
       message = format('memory %s of user %L is not forgotten', old.id, old.user_id);
   end if;
+  _originals := array(select l.to_id from oxbow.memory_links l
+                       where l.user_id = old.user_id and l.from_type = old.memory_type and l.from_id = old.id
+                         and l.relation = 'merged_from');
+  perform from oxbow.memories o where o.user_id = old.user_id and o.id = any(_originals)
+    order by o.id for no key update;
+  select o.id into _ended from oxbow.memories o
+   where o.user_id = old.user_id and o.id = any(_originals) and o.superseded_by is distinct from old.id
+     and (o.expired_at is not null or o.forgotten_at is not null) order by o.id limit 1;
+  if found then
+    raise exception using
+      errcode = 'OX102',
+      message = format('memory %s cannot be restored: its original %s is no longer current', old.id, _ended),
+      hint    = 'Merge the originals that are current with oxbow.merge.';
+  end if;
   update oxbow.memories m set forgotten_at = null, forgotten_by = null, updated_at = now()
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = any(_ids)
      and m.forgotten_at = old.forgotten_at;
@@ -294,10 +310,8 @@ begin
     update oxbow.memories o
        set expired_at = now(), invalid_at = coalesce(o.valid_at, o.created_at), superseded_by = old.id,
            updated_at = now()
-      from oxbow.memory_links l
-     where l.user_id = old.user_id and l.from_type = old.memory_type and l.from_id = old.id
-       and l.relation = 'merged_from' and o.user_id = old.user_id and o.memory_type = l.to_type and o.id = l.to_id
-       and o.expired_at is null and o.forgotten_at is null
+     where o.user_id = old.user_id and o.memory_type = old.memory_type and o.id = any(_originals)
+       and o.expired_at is null
     returning o.memory_type, o.id, o.content
   )
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)

@@ -314,8 +314,9 @@ begin
 end $$;
 call oxbow.grant_worker('merge_memories');
 
--- split_merge makes the originals of a merged memory current again, and returns their ids. With _forget the merged
--- memory is forgotten; otherwise the caller erases it.
+-- split_merge makes the originals of a merged memory current again, and returns their ids. Memories that were folded
+-- into the merged one, because they repeat it or belong to it, become current too. With _forget the merged memory is
+-- forgotten; otherwise the caller erases it.
 create or replace function oxbow.split_merge(_user_id text, _id uuid, _actor text, _forget boolean) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
@@ -324,6 +325,7 @@ declare
   _rules constant oxbow.recall_rules := oxbow.recall_rules(_user_id, 'infinity');
   _now constant timestamptz := clock_timestamp();
   _originals uuid[];
+  _folded uuid[];
   m oxbow.memories;
 begin
   loop -- another may join it until it is locked
@@ -332,8 +334,14 @@ begin
         join oxbow.memory_links l on l.user_id = o.user_id and l.from_type = o.memory_type and l.from_id = o.id
          and l.relation = 'merged_from'
        where o.user_id = _user_id and o.id = _id order by 1);
+    _folded := array(
+      select o.id from oxbow.memories o
+       where o.user_id = _user_id and o.superseded_by = _id and o.id <> all(_originals)
+         and not exists (select from oxbow.memory_links l -- an earlier version
+                          where l.user_id = _user_id and l.to_type = o.memory_type and l.to_id = o.id
+                            and l.from_id = _id and l.relation = 'supersedes'));
     exit when m.id is not null;
-    perform from oxbow.memories o where o.user_id = _user_id and o.id = any(_originals || _id)
+    perform from oxbow.memories o where o.user_id = _user_id and o.id = any(_originals || _folded || _id)
       order by o.id for no key update;
     select * into m from oxbow.memories o where o.user_id = _user_id and o.id = _id;
     if not found then
@@ -343,15 +351,15 @@ begin
   with restored as (
     update oxbow.memories o
        set expired_at = null, invalid_at = null, superseded_by = null, level = 'full', updated_at = now()
-     where o.user_id = _user_id and o.memory_type = m.memory_type and o.id = any(_originals) and o.superseded_by = _id
-    returning o.id
+     where o.user_id = _user_id and o.id = any(_originals || _folded) and o.superseded_by = _id
+    returning o.memory_type, o.id
   )
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, actor)
-  select _user_id, m.memory_type, r.id, 'UNMERGE', _actor from restored r;
+  select _user_id, r.memory_type, r.id, 'UNMERGE', _actor from restored r;
   perform oxbow.log_weight(_user_id, o.memory_type, o.id, _now, 'unmerged', oxbow.weight_of(m, _now, _rules),
                            oxbow.weight_of(o, _now, _rules), 1, _actor)
      from oxbow.memories o
-    where o.user_id = _user_id and o.memory_type = m.memory_type and o.id = any(_originals) and o.expired_at is null;
+    where o.user_id = _user_id and o.id = any(_originals || _folded) and o.expired_at is null;
   if _forget then
     update oxbow.memories o set forgotten_at = now(), forgotten_by = 'merge', updated_at = now()
      where o.user_id = _user_id and o.memory_type = m.memory_type and o.id = _id;
