@@ -11,7 +11,7 @@ var lunches = []string{"Had lentil soup for lunch at my desk", "Lentil soup for 
 	"I had the lentil soup at my desk for lunch today", "Ate lentil soup for lunch at my desk, as usual",
 	"For lunch, lentil soup at my desk once more", "I also had lentil soup for lunch at my desk"}
 
-var lunchesZh = []string{"午饭在工位吃了扁豆汤", "今天午饭又在工位吃了扁豆汤", "我午饭还是在工位吃的扁豆汤", "午饭照例在工位吃了扁豆汤。"}
+var lunchesZh = []string{"午饭在工位吃了扁豆汤", "今天午饭又在工位吃了扁豆汤", "我午饭还是在工位吃的扁豆汤", "午饭照例在工位吃了扁豆汤。", "在工位午饭吃了扁豆汤"}
 
 // Thirteen notes of the same lunch become one memory, in both languages, and other meals stay.
 func TestMerge(t *testing.T) {

@@ -55,8 +55,9 @@ const (
 )
 
 // gist returns the text of a memory without its day, and its key: the words of each part of its sentences, with the
-// parts sorted. The key is empty if the memory is a question, has too few words, or names a time other than its own
-// day.
+// parts sorted. In Chinese the time of day is a part of its own on either side of the place (中午在食堂吃, 在食堂中午吃), and what
+// follows 了 is not mistaken for the subject. The key is empty if the memory is a question, has too few words, or names a
+// time other than its own day.
 func gist(content string, at time.Time) (text, key string) {
 	if len(content) > maxMerged || strings.ContainsAny(content, "?？") {
 		return "", ""
@@ -68,29 +69,39 @@ func gist(content string, at time.Time) (text, key string) {
 	s := read(text)
 	var parts []string
 	var part []string
-	words := 0
+	words, began := 0, 0
+	object := false // of the Chinese verb before it, and not its subject
 	end := func() {
+		if len(part) > 0 && object {
+			part = append(part, "了")
+		}
 		if len(part) > 0 {
-			parts, part = append(parts, strings.Join(part, " ")), nil
+			parts, part, object = append(parts, strings.Join(part, " ")), nil, false
 		}
 	}
 	for i := 0; i < len(s.Tokens); {
 		k := &s.Tokens[i]
 		if n := s.Len("merge.drop", i); n > 0 {
-			if k.Han || k.Lower == "i" {
+			if acted := len(part) > 0; k.Han || k.Lower == "i" {
 				end()
+				object = object || acted && (k.Lower == "了" || k.Lower == "的")
 			}
 			i += n
 			continue
 		}
 		if n := s.Len("merge.part", i); n > 0 {
 			end()
-			part = append(part, strings.ToLower(s.Slice(i, i+n)))
+			part, object, began = append(part, strings.ToLower(s.Slice(i, i+n))), false, i+n
 			i += n
+			continue
+		}
+		if n := s.Len("merge.hour", i); n > 0 && len(part) > 1 && part[0] == "在" && !s.HasIn("merge.deed", began, i) {
+			parts, words, i = append(parts, strings.Join(strings.Split(s.Slice(i, i+n), ""), " ")), words+n, i+n
 			continue
 		}
 		if k.Mark {
 			end()
+			object = false
 		} else {
 			part = append(part, k.Lower)
 			words++
