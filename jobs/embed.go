@@ -450,8 +450,8 @@ func (w *embedWorker) save(ctx context.Context, db store.DB, made vectors) error
 	return nil
 }
 
-// index makes memories of the batch searchable by their words, and enqueues check_trigger for each
-// user with a new one, and reconcile for the facts that applications stored.
+// index makes memories of the batch searchable by their words, and enqueues check_trigger for each user with a new one,
+// reconcile for the facts that applications stored, and merge for imported memories.
 func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs], memories []store.Embeddable) error {
 	var refs []store.MemoryRef
 	for _, m := range memories {
@@ -484,6 +484,14 @@ func (w *embedWorker) index(ctx context.Context, tx pgx.Tx, b *batch[EmbedArgs],
 		}
 	}
 	var checks []river.InsertManyParams
+	merging := map[*member[EmbedArgs]]bool{}
+	for _, m := range refs {
+		if job := jobs[m]; isFresh[m.ID] && job.args.Imported && !merging[job] {
+			merging[job] = true
+			checks = append(checks, river.InsertManyParams{
+				Args: MergeArgs(job.args), InsertOpts: &river.InsertOpts{Metadata: job.metadata}})
+		}
+	}
 	for _, user := range slices.Sorted(maps.Keys(causes)) { // the order in which check_trigger jobs are locked
 		checks = append(checks, river.InsertManyParams{
 			Args: CheckTriggerArgs{UserID: user}, InsertOpts: &river.InsertOpts{Metadata: causes[user].metadata}})

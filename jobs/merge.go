@@ -18,7 +18,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// MergeArgs identifies new memories of one user, at most 128.
+// MergeArgs identifies new memories of one user, at most 128. The job only notes what imported ones say, by which later
+// repetitions find them.
 type MergeArgs EmbedArgs
 
 // Kind returns "merge".
@@ -74,7 +75,7 @@ func (w *mergeWorker) merge(ctx context.Context, job *river.Job[MergeArgs], ids 
 	if err != nil {
 		return err
 	}
-	near, err := w.near(ctx, userID, ids, person.Zone)
+	near, err := w.near(ctx, job.Args, ids, person.Zone)
 	if err != nil {
 		return err
 	}
@@ -128,8 +129,9 @@ func (w *mergeWorker) merge(ctx context.Context, job *river.Job[MergeArgs], ids 
 
 // near returns the memories that may be merged with those of a job. The rules merge only memories of the same gist; a
 // model gets all with similar vectors.
-func (w *mergeWorker) near(ctx context.Context, userID string, ids []uuid.UUID,
+func (w *mergeWorker) near(ctx context.Context, args MergeArgs, ids []uuid.UUID,
 	zone *time.Location) ([]store.Near, error) {
+	userID := args.UserID
 	all, err := store.MemoriesToMerge(ctx, w.DB, userID, ids, zone)
 	if err != nil {
 		return nil, err
@@ -151,7 +153,7 @@ func (w *mergeWorker) near(ctx context.Context, userID string, ids []uuid.UUID,
 	if w.Offline {
 		ids = noted
 	}
-	if len(ids) == 0 {
+	if len(ids) == 0 || args.Imported {
 		return nil, nil
 	}
 	return store.NearMemories(ctx, w.DB, userID, ids, nearMemories, w.Offline, zone)

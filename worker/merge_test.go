@@ -54,8 +54,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Imported memories are not merged, because the memories that they repeat are imported too.
-func TestImportedMemoriesAreNotMerged(t *testing.T) {
+// Imported memories are not merged, because the memories that they repeat are imported too, until they are repeated.
+func TestImportedMemories(t *testing.T) {
 	b := setup(t)
 	b.exec(`select set_config('oxbow.origin', 'import', false)`)
 	for i, note := range lunches {
@@ -64,5 +64,11 @@ func TestImportedMemoriesAreNotMerged(t *testing.T) {
 	}
 	b.work()
 	require.Equal(t, len(lunches), b.count(`oxbow.memories where expired_at is null and memory_type = 'episodic'`))
-	require.Zero(t, b.count(`oxbow.river_job where kind = 'merge'`))
+
+	b.exec(`select set_config('oxbow.origin', '', false)`)
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at)
+		values ('ann', 'episodic', $1, '2026-11-13 12:30Z'::timestamptz)`, lunches[0])
+	b.work()
+	require.Equal(t, 1, b.count(`oxbow.memories where expired_at is null and memory_type = 'episodic'`))
+	require.Equal(t, 1, b.count(`oxbow.memories where metadata #>> '{merged,count}' = $1`, fmt.Sprint(1+len(lunches))))
 }

@@ -55,7 +55,8 @@ begin
 end $$;
 call oxbow.grant_worker('new_to_merge');
 
--- memories_to_merge returns those of the given memories that may be merged, or none if merging is off for the user.
+-- memories_to_merge returns those of the given memories that may be merged, or none if merging is off for the user. The
+-- content of a merged memory, which only an import gives, is its text without dates.
 create or replace function oxbow.memories_to_merge(_user_id text, _ids uuid[])
 returns table (id uuid, content text, at timestamptz)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -66,7 +67,7 @@ begin
     return;
   end if;
   return query
-  select m.id, left(m.content, 6000), coalesce(m.valid_at, m.created_at)
+  select m.id, left(coalesce(m.metadata #>> '{merged,text}', m.content), 6000), coalesce(m.valid_at, m.created_at)
     from (select distinct i.id from unnest(_ids) i(id)) i
    cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
    where oxbow.mergeable(m)
@@ -81,8 +82,8 @@ language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = for
   set enable_seqscan = off as $$
 #variable_conflict error
 begin
-  insert into oxbow.memory_gists (user_id, memory_type, gist, memory_id)
-  select _user_id, m.memory_type, md5(i.gist)::uuid, m.id
+  insert into oxbow.memory_gists (user_id, memory_type, gist, memory_id, merged)
+  select _user_id, m.memory_type, md5(i.gist)::uuid, m.id, m.source is not distinct from 'merge'
     from unnest(_ids, _gists) i(id, gist)
    cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
    where oxbow.mergeable(m)
