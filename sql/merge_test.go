@@ -113,6 +113,22 @@ func TestUnmerge(t *testing.T) {
 	}
 }
 
+// A merged memory is found by the words of its present text, and by all its dates.
+func TestWordsOfMergedMemories(t *testing.T) {
+	t.Parallel()
+	tx, user := pgtest.Tx(t), ann(t)
+	id := one[string](t, tx, `select oxbow.merge($1, $2::text[]::uuid[], 'Had soup')::text`, user, soups(t, tx))
+	goulash := remember(t, tx, row{"user_id": user, "memory_type": "episodic", "content": "Ate",
+		"valid_at": "2026-11-20 12:00Z"})
+	index(t, tx, user)
+	exec(t, tx, `select oxbow.merge($1, $2::text[]::uuid[], 'Had goulash')`, user, []string{id, goulash})
+	for _, query := range []string{"goulash", "2026-11-02", "2026-11-20"} {
+		require.Equal(t, []string{"Had goulash (5 times, 2026-11-01 to 2026-11-20)"},
+			contents(recall(t, tx, row{"user_id": user, "query": query})), query)
+	}
+	rightStatistics(t, tx)
+}
+
 // Changes of one of the originals, or of the merged memory.
 func TestMergedMemoriesEnd(t *testing.T) {
 	t.Parallel()

@@ -302,6 +302,20 @@ begin
   on conflict do nothing;
   if _into.id is null then
     perform oxbow.index_memories(array[_user_id], array[m.id]);
+  else
+    with before as (
+      select t.len from oxbow.memory_terms t
+       where t.user_id = _user_id and t.memory_type = m.memory_type and t.memory_id = m.id
+    ), after as (
+      update oxbow.memory_terms t
+         set len = n.len, tsv = n.tsv || array_to_tsvector(array(
+               select w from unnest(tsvector_to_array(t.tsv)) w where w like '@%'))
+        from oxbow.terms(coalesce(m.speaker || ': ', '') || m.content) n
+       where t.user_id = _user_id and t.memory_type = m.memory_type and t.memory_id = m.id
+      returning t.len
+    )
+    update oxbow.memory_term_stats s set terms = s.terms + a.len - b.len
+      from before b, after a where s.user_id = _user_id and s.memory_type = m.memory_type;
   end if;
   update oxbow.memory_terms t
      set tsv = t.tsv || array_to_tsvector(array(
