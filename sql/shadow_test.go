@@ -58,6 +58,7 @@ func TestColumnsDoNotShadowArguments(t *testing.T) {
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	tx, err := conn.Begin(t.Context())
 	require.NoError(t, err)
+	defer tx.Rollback(t.Context()) // it takes long, and the database is dropped only after it
 	populate(t, tx, ann(t))
 	moment := one[string](t, tx, "select (now() - interval '1 hour')::text")
 	for i, agent := range []string{"a", "b", "a"} {
