@@ -447,3 +447,12 @@ func TestContextRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A trace begins with its date, which the block does not repeat.
+func TestContextOfTrace(t *testing.T) {
+	t.Parallel()
+	tx, user := pgtest.Tx(t), ann(t)
+	remember(t, tx, row{"user_id": user, "memory_type": "episodic", "valid_at": "2021-06-04 12:00Z",
+		"content": "2021-06-04 · Ben · identity"})
+	require.Equal(t, "## Facts and events\n- 2021-06-04: Ben · identity", contextOf(t, tx, row{"user_id": user}))
+}

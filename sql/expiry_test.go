@@ -88,6 +88,9 @@ func TestExpiry(t *testing.T) {
 				err := fails(t, tx, `select oxbow.supersede($1, $2::text::uuid, 'It was used.')`, user, id)
 				require.Equal(t, "OX102", err.Code)
 				require.Contains(t, err.Message, "expired at")
+				err = fails(t, tx, `select oxbow.restore($1, $2::text::uuid)`, user, id)
+				require.Contains(t, err.Message, "is not forgotten: it expired at ")
+				require.Contains(t, err.Hint, "oxbow.promote(user_id => '"+user+"', id => '"+id+"')")
 			}
 			check()
 			require.Equal(t, int64(1), one[int64](t, tx, `select expired from oxbow.expire_memories(now(), 10)`))

@@ -188,6 +188,7 @@ func TestMergeRefuses(t *testing.T) {
 		code, says string
 	}{
 		"one":          {merge, ids[:1], "23514", "ids must be 2 to 1000 different memories"},
+		"twice":        {merge, []string{ids[0], ids[0]}, "23514", "different memories: The value is '" + ids[0]},
 		"types":        {merge, []string{ids[0], fact}, "23514", "ids must all be facts or all be episodes"},
 		"users":        {merge, []string{ids[0], bobs}, "OX101", "has no memory " + bobs},
 		"ended":        {merge, []string{ids[0], ended}, "23514", "ids must be a current memory"},
@@ -199,7 +200,7 @@ func TestMergeRefuses(t *testing.T) {
 	} {
 		err := fails(t, tx, c.sql, user, c.arg)
 		require.Equal(t, c.code, err.Code, name)
-		require.Contains(t, err.Message, c.says, name)
+		require.Contains(t, err.Message+": "+err.Detail, c.says, name)
 	}
 	require.Len(t, all[string](t, tx, currentEpisodes, user), 4)
 }

@@ -101,11 +101,11 @@ func (d *database) printChecked(c checked, repaired bool) {
 		t.print()
 		d.printf("\n")
 	}
-	checked := count(c.Traits, "trait")
+	also := count(c.Traits, "trait")
 	if c.Secrets > 0 {
-		checked += " and " + count(c.Secrets, "secret")
+		also += ", " + count(c.Secrets, "secret")
 	}
-	d.printf("Checked %s of %s: ", checked, count(c.Users, "user"))
+	d.printf("Checked the memories of %s (%s): ", count(c.Users, "user"), also)
 	switch {
 	case c.Problems == 0:
 		d.printf("no problems.\n")

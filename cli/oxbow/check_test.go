@@ -14,7 +14,7 @@ import (
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	require.Equal(t, "Checked 0 traits of 0 users: no problems.", d.ok("check"))
+	require.Equal(t, "Checked the memories of 0 users (0 traits): no problems.", d.ok("check"))
 	conn, err := pgx.Connect(t.Context(), d.dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(t.Context()) })
@@ -22,8 +22,8 @@ func TestCheck(t *testing.T) {
 	id := traittest.Trait{UserID: "ada", Content: "Ada rows.",
 		Events: []traittest.Event{traittest.Created(traittest.Day(1, 10), 0.4, evidence)}}.Insert(t, conn)
 	traittest.Trait{UserID: "林", Content: "林早起。"}.Insert(t, conn)
-	require.Equal(t, "Checked 2 traits of 2 users: no problems.", d.ok("check"))
-	require.Equal(t, "Checked 1 trait of 1 user: no problems.", d.ok("check", "ada", "--repair"))
+	require.Equal(t, "Checked the memories of 2 users (2 traits): no problems.", d.ok("check"))
+	require.Equal(t, "Checked the memories of 1 user (1 trait): no problems.", d.ok("check", "ada", "--repair"))
 	require.Contains(t, d.run("check", "nobody").err, `user "nobody" has no memories`)
 
 	_, err = conn.Exec(t.Context(), `update oxbow.memories_trait set trait_confidence = 0.5 where user_id = 'ada'`)
@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
 	require.Equal(t, []string{"user", "id", "problem", "found", "expected"}, strings.Fields(lines[0]))
 	require.Equal(t, []string{"ada", id.String(), "confidence", "0.5", "0.4"}, strings.Fields(lines[2]))
-	require.Equal(t, "Checked 2 traits of 2 users: 1 problem.", lines[len(lines)-1])
+	require.Equal(t, "Checked the memories of 2 users (2 traits): 1 problem.", lines[len(lines)-1])
 	require.Zero(t, d.run("check", "林").code, "that of another user")
 
 	r = d.run("check", "ada", "--json")
@@ -47,8 +47,8 @@ func TestCheck(t *testing.T) {
 
 	out := d.ok("check", "--repair")
 	require.Regexp(t, `ada .* confidence +0\.5 +0\.4 +repaired\n`, out)
-	require.True(t, strings.HasSuffix(out, "Checked 2 traits of 2 users: 1 problem, 1 repaired."), out)
-	require.Equal(t, "Checked 2 traits of 2 users: no problems.", d.ok("check"))
+	require.True(t, strings.HasSuffix(out, "Checked the memories of 2 users (2 traits): 1 problem, 1 repaired."), out)
+	require.Equal(t, "Checked the memories of 2 users (2 traits): no problems.", d.ok("check"))
 
 	_, err = conn.Exec(t.Context(), `update oxbow.trait_events set event = 'revised' where user_id = 'ada'`)
 	require.NoError(t, err)

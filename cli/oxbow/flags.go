@@ -114,9 +114,9 @@ func parseID(text string) (uuid.UUID, error) {
 
 // idArgument parses an argument as the id of a memory.
 func idArgument(text string) (uuid.UUID, error) {
-	id, err := parseID(text)
+	id, err := uuid.Parse(text) // no memory has the nil UUID, but it is a valid one
 	if err != nil {
-		return id, usagef("invalid memory id %q: %w", text, err)
+		return id, usagef("invalid memory id %q: %w", text, errNoID)
 	}
 	return id, nil
 }

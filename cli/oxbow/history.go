@@ -71,7 +71,7 @@ func (u *user) printVersions(versions []oxbow.Memory, asked uuid.UUID) {
 		if v.ID == asked && len(versions) > 1 {
 			number = "→ " + number
 		}
-		t.add(number, trueFrom(v), v.InvalidAt, v.CreatedAt, v.ExpiredAt, v.Content, versionState(v), v.ID)
+		t.add(number, trueFrom(v), v.InvalidAt, v.CreatedAt, v.ExpiredAt, v.Content, versionState(versions, v), v.ID)
 	}
 	t.print()
 }
@@ -84,11 +84,16 @@ func trueFrom(m oxbow.Memory) time.Time {
 	return m.ValidAt
 }
 
-// versionState describes the state of a version.
-func versionState(v oxbow.Memory) string {
+// versionState describes the state of a version. It refers to the memory that it became part of by its number.
+func versionState(versions []oxbow.Memory, v oxbow.Memory) string {
+	next := slices.IndexFunc(versions, func(n oxbow.Memory) bool { return n.ID == v.SupersededBy })
 	switch {
 	case !v.ForgottenAt.IsZero():
 		return "forgotten"
+	case isOriginal(versions, v):
+		return fmt.Sprintf("merged into %d", next+1)
+	case next >= 0 && v.Reference != "" && v.Reference != versions[next].Reference:
+		return fmt.Sprintf("attached to %d", next+1)
 	case v.Type != oxbow.TypeTrait && !v.InvalidAt.IsZero() && !v.InvalidAt.After(trueFrom(v)):
 		return "never true"
 	case v.SupersededBy != uuid.Nil:
@@ -97,6 +102,13 @@ func versionState(v oxbow.Memory) string {
 		return "ended"
 	}
 	return "current"
+}
+
+// isOriginal reports whether a version was merged into another one.
+func isOriginal(versions []oxbow.Memory, v oxbow.Memory) bool {
+	return v.Source != "merge" && slices.ContainsFunc(versions, func(n oxbow.Memory) bool {
+		return n.ID == v.SupersededBy && n.Source == "merge"
+	})
 }
 
 // printChanges writes the changes, each followed by the messages it is based on, indented. Each message appears once.
@@ -148,6 +160,9 @@ func (s story) what(c oxbow.Change) string {
 		next := slices.IndexFunc(s.Versions, func(v oxbow.Memory) bool {
 			return v.ID != c.MemoryID && v.Content == c.NewContent
 		})
+		if old >= 0 && isOriginal(s.Versions, s.Versions[old]) {
+			return "merged into"
+		}
 		if c.Event == "UPDATE" && old >= 0 && next >= 0 && s.Versions[old].InvalidAt.IsZero() {
 			return "contradicted by"
 		}

@@ -78,6 +78,24 @@ func TestHistory(t *testing.T) {
 	require.Contains(t, d.run("history", uuid.NewString()).err, "no such memory")
 }
 
+// History names the memory that the originals of a merged memory and attachments became part of.
+func TestHistoryOfParts(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	one, two := d.ok("remember", "ada", "Ada had soup."), d.ok("remember", "ada", "Ada had lentil soup.")
+	require.Regexp(t, "^Merged 2 memories into ", d.ok("merge", "ada", one, two))
+	out := d.ok("history", one)
+	require.Regexp(t, `Ada had soup\. +merged into 2 +`+one, out)
+	require.Regexp(t, `2 .*Ada had lentil soup\. +current +`, out)
+	require.Regexp(t, `merged into +1 +app +Ada had lentil soup\.`, out)
+	require.NotContains(t, out, "never true")
+	versions := []oxbow.Memory{{ID: uuid.New(), Reference: "a.png"}, {ID: uuid.New()}}
+	versions[0].SupersededBy = versions[1].ID
+	require.Equal(t, "attached to 2", versionState(versions, versions[0]))
+	versions[1].Reference = "a.png" // a new version keeps the reference
+	require.Equal(t, "superseded", versionState(versions, versions[0]))
+}
+
 // History lists facts in the order in which they were true, in whatever order the conversations
 // were extracted.
 func TestHistoryOfConversationsOutOfOrder(t *testing.T) {

@@ -241,8 +241,8 @@ func TestCheckSecrets(t *testing.T) {
 	require.NoError(t, err)
 	trait := traittest.Trait{UserID: "林", Content: "林早起。"}.Insert(t, conn)
 	require.NoError(t, conn.Close(t.Context()))
-	require.Equal(t, "Checked 1 trait and 2 secrets of 2 users: no problems.", d.ok("check"))
-	require.Equal(t, "Checked 0 traits and 1 secret of 1 user: no problems.", d.ok("check", "ada"))
+	require.Equal(t, "Checked the memories of 2 users (1 trait, 2 secrets): no problems.", d.ok("check"))
+	require.Equal(t, "Checked the memories of 1 user (0 traits, 1 secret): no problems.", d.ok("check", "ada"))
 
 	for says, sql := range map[string]string{
 		"exposed +fact: a row of memory_vectors +nothing, because it is secret": `insert into oxbow.memory_vectors
@@ -300,7 +300,7 @@ func TestCheckSecrets(t *testing.T) {
 				`'[sealed]';
 				update oxbow.memories m set sealed = s.sealed, sealed_key = s.sealed_key from public.saved s where ` +
 				`m.id = '` + id + `'; drop table public.saved`)
-			require.Equal(t, "Checked 1 trait and 1 secret of 1 user: no problems.", d.ok("check", "林"))
+			require.Equal(t, "Checked the memories of 1 user (1 trait, 1 secret): no problems.", d.ok("check", "林"))
 		})
 	}
 
@@ -316,7 +316,7 @@ func TestCheckSecrets(t *testing.T) {
 	r = d.run("check")
 	require.Regexp(t, `mia +[0-9a-f-]{36} +not sealed +fact: no sealed text`, r.out)
 	require.NotContains(t, r.out, "swordfish")
-	require.Contains(t, r.out, "1 trait and 3 secrets of 3 users: 1 problem.")
+	require.Contains(t, r.out, "the memories of 3 users (1 trait, 3 secrets): 1 problem.")
 	t.Setenv("OXBOW_KEYSET", "")
-	require.Contains(t, d.run("check").out, "3 secrets of 3 users: 1 problem.", "without keys any key is right")
+	require.Contains(t, d.run("check").out, "3 secrets): 1 problem.", "without keys any key is right")
 }

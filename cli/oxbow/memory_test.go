@@ -64,6 +64,7 @@ func TestRefusalsAboutOneMemory(t *testing.T) {
 		args []string
 	}{
 		{"no such memory: " + none, []string{"show", none}},
+		{"no such memory: " + uuid.Nil.String(), []string{"show", uuid.Nil.String()}},
 		{"no such memory: " + id + ` of user "bob"`, []string{"show", id, "--user", "bob"}},
 		{"user 'bob' has no memory " + id, []string{"forget", "bob", id}},
 		{"is not forgotten", []string{"restore", "ada", id}},

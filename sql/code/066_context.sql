@@ -140,6 +140,7 @@ declare
   _shortest constant integer := 2;      -- the minimum cost of a line
   _trait constant integer := 60;
   _memory constant integer := greatest(max_tokens / 4, 40);
+  _day text;
   _part record;
 begin
   perform oxbow.check_access(context_parts.user_id);
@@ -183,9 +184,11 @@ begin
       text := oxbow.shorten(_part.content, _memory);
       line := '- ' || oxbow.context_mark(modality, _chinese) || text;
       if _part.memory_type = 'episodic' then
-        line := '- ' || concat_ws(', ', to_char(_part.at at time zone _zone, 'YYYY-MM-DD'),
-                  nullif(oxbow.shorten(_part.speaker, 20), '')) || ': ' || oxbow.context_mark(modality, _chinese)
-                || text;
+        _day := to_char(_part.at at time zone _zone, 'YYYY-MM-DD');
+        line := '- ' || concat_ws(', ', _day, nullif(oxbow.shorten(_part.speaker, 20), '')) || ': '
+                || oxbow.context_mark(modality, _chinese)
+                || case when starts_with(text, _day || ' · ') -- a trace
+                     then substr(text, length(_day || ' · ') + 1) else text end;
       end if;
     end if;
     if _open is distinct from section then

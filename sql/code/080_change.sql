@@ -284,6 +284,11 @@ begin
     return;
   elsif old.forgotten_at is null and _kept <> 'full' then
     return;
+  elsif old.forgotten_at is null and old.expires_at <= now() then
+    raise exception using
+      errcode = 'OX104',
+      message = format('memory %s of user %L is not forgotten: it expired at %s', old.id, old.user_id, old.expires_at),
+      hint    = format('oxbow.promote(user_id => %L, id => %L) makes it current again.', old.user_id, old.id);
   elsif old.forgotten_at is null then
     raise exception using
       errcode = 'OX104',
