@@ -118,6 +118,7 @@ func (w *mergeWorker) merge(ctx context.Context, job *river.Job[MergeArgs], ids 
 		failpoint.Reach(failpoint.MergeWritten)
 		w.Logger.DebugContext(ctx, "merged", "memories", len(ids), "merges", len(same))
 		events, err = store.CountWeightEvents(ctx, tx)
+		events.Merged = len(same)
 		return err
 	})
 	failpoint.Reach(failpoint.MergeCommitted)

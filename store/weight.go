@@ -79,9 +79,9 @@ func WeightCrossings(ctx context.Context, db DB, userID string, id uuid.UUID, le
 		userID, id, level, at, days)
 }
 
-// WeightEvents counts the events that changed weights in a transaction, and the memories that were compressed or raised
-// because of their weights.
-type WeightEvents struct{ Mentioned, Used, Negated, Compressed, Raised int }
+// WeightEvents counts the events that changed weights in a transaction, the memories that were compressed or raised
+// because of their weights, and the merges.
+type WeightEvents struct{ Mentioned, Used, Negated, Compressed, Raised, Merged int }
 
 // CountWeightEvents counts the rows that the transaction has added to the log of weights.
 func CountWeightEvents(ctx context.Context, tx DB) (WeightEvents, error) {
@@ -89,6 +89,6 @@ func CountWeightEvents(ctx context.Context, tx DB) (WeightEvents, error) {
 		select coalesce(sum(l.times) filter (where l.cause = 'mentioned'), 0)::bigint as mentioned,
 		       coalesce(sum(l.times) filter (where l.cause = 'used'), 0)::bigint as used,
 		       coalesce(sum(l.times) filter (where l.cause = 'negated'), 0)::bigint as negated,
-		       0 as compressed, 0 as raised
+		       0 as compressed, 0 as raised, 0 as merged
 		  from oxbow.weight_log l where l.at >= now() and l.xmin = pg_current_xact_id()::xid`)
 }

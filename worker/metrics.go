@@ -150,7 +150,7 @@ func (m *metrics) ExtractionFailed(messages int) { m.unextracted.Add(float64(mes
 // Weighed implements jobs.Observer.
 func (m *metrics) Weighed(events store.WeightEvents) {
 	for event, n := range map[string]int{"mentioned": events.Mentioned, "used": events.Used, "negated": events.Negated,
-		"compressed": events.Compressed, "raised": events.Raised} {
+		"compressed": events.Compressed, "raised": events.Raised, "merged": events.Merged} {
 		m.weights.WithLabelValues(event).Add(float64(n))
 	}
 }
