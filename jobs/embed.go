@@ -24,8 +24,7 @@ import (
 type EmbedArgs struct {
 	UserID string `json:"user_id"`
 	IDs    string `json:"ids"` // at most 128, comma-separated
-	// Imported memories are neither reconciled nor merged, because the memories that they replace or repeat are
-	// imported too.
+	// Imported memories are neither reconciled nor merged: what they replace or repeat is imported too.
 	Imported bool `json:"imported,omitempty"`
 	// Uploads reports whether a memory to reconcile is not text.
 	Uploads bool `json:"uploads,omitempty"`
@@ -52,8 +51,7 @@ var _ = describe(Kind{
 	Queue:     QueueEmbed,
 	Embedder:  true,
 	Retention: busyRetention,
-	// The margin over the worker's own limit keeps River from giving a job that is still running
-	// to another worker.
+	// The margin over the worker's own limit keeps River from giving a running job to another worker.
 	Timeout: func(c Config) time.Duration { return newEmbedWorker(c).limit() + 10*time.Second },
 }, func(c Config) worker[EmbedArgs] { return newEmbedWorker(c) })
 
