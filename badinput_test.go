@@ -11,7 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// Bad input is an error that names the field and the value, or the memory, and nothing is lost.
+// Bad input returns an error that names the field and the value, or the memory, and does not end any memory.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -66,8 +66,8 @@ const (
 // *InvalidError.
 //
 // If the text contains a secret, such as a password, a client with a Sealer stores it as sensitivity 3, unless
-// it has a Speaker, Metadata or a Reference. The setting "secrets" can refuse secrets in any of these: the
-// *InvalidError names the field and the kinds of secrets.
+// the memory has a Speaker, Metadata or a Reference, or its Topic contains a secret too. The setting "secrets"
+// can refuse secrets in all of these: the *InvalidError names the field and the kinds of secrets.
 func (c *Client) Remember(ctx context.Context, m NewMemory) (_ uuid.UUID, err error) {
 	ctx, end := c.span(ctx, "Remember")
 	defer end(&err)

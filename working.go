@@ -209,7 +209,8 @@ type CommittedItem struct {
 // CommitWorkingMemory stores the rehearsed or important items as memories of the user and the session, all or
 // none, and returns those that it stored, oldest first. Each item is stored once, even if commits run
 // concurrently or are repeated: the ExternalID is a hash of session, type and content. If the content is sealed
-// because it contains a secret, the hash is keyed with the client's Sealer. The items stay in the working memory. An invalid value is an *InvalidError.
+// because it contains a secret, the hash is keyed with the client's Sealer. The items stay in the working
+// memory. An invalid value is an *InvalidError.
 func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory,
 	options CommitOptions) (written []CommittedItem, err error) {
 	ctx, end := c.span(ctx, "CommitWorkingMemory")
@@ -232,7 +233,7 @@ func (c *Client) CommitWorkingMemory(ctx context.Context, w *WorkingMemory,
 	}
 	batch, err := c.batch(ctx, memories)
 	if err == nil && c.sealer != nil {
-		batch, err = batch.Rename(func(name string) string { // an unkeyed hash would let one guess a PIN
+		batch, err = batch.Rename(func(name string) string { // a PIN can be guessed from an unkeyed hash
 			return "working:" + c.sealer.Name(name)
 		})
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// MergeArgs identifies new memories of one user, at most 128. The job only notes what imported ones say, by which later
-// repetitions find them.
+// MergeArgs identifies new memories of one user, at most 128. Of imported ones the job only stores the gists, by which
+// later repetitions find them.
 type MergeArgs EmbedArgs
 
 // Kind returns "merge".

@@ -178,8 +178,8 @@ func (k *Keys) Open(sealed []byte, place string) (string, error) {
 	return string(text), err
 }
 
-// Name returns 32 hexadecimal digits for a text: the same as long as the oldest key stays the same. Without the keys
-// nobody can find out whether a text has that name.
+// Name returns a keyed hash of a text, 32 hexadecimal digits. It stays the same while the oldest key does. Without the
+// keys nobody can check whether a text has a given name.
 func (k *Keys) Name(text string) string {
 	mac := hmac.New(sha256.New, k.naming)
 	mac.Write([]byte(text))

@@ -278,8 +278,8 @@ func TestSomeMemoriesHaveNoLevels(t *testing.T) {
 	}
 }
 
-// Events that lower a weight make the level due; those that raise it need not. A change of policies, or of what names
-// of categories stand for, begins the walk again.
+// Events that lower a weight make the level due; those that raise it need not. A change of policies or of names of
+// categories begins the walk again.
 func TestLevelsFollowChanges(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -58,7 +58,7 @@ func TestColumnsDoNotShadowArguments(t *testing.T) {
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	tx, err := conn.Begin(t.Context())
 	require.NoError(t, err)
-	defer tx.Rollback(t.Context()) // it takes long, and the database is dropped only after it
+	defer tx.Rollback(t.Context()) // the rollback takes long, and must end before the database is dropped
 	populate(t, tx, ann(t))
 	moment := one[string](t, tx, "select (now() - interval '1 hour')::text")
 	for i, agent := range []string{"a", "b", "a"} {

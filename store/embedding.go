@@ -37,7 +37,7 @@ func (e *ModelMismatchError) Error() string {
 type Embeddable struct {
 	MemoryRef
 	Text      string // the text to embed: the content, prefixed by the speaker
-	Others    string // what else is searched for secrets
+	Others    string // other texts to search for secrets, not embedded
 	HasTerms  bool   // the memory is searchable by its words
 	HasVector bool   // the memory has a vector, or the provider refused its text
 }

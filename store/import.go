@@ -380,7 +380,7 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	return append(row, nil, nil), nil
 }
 
-// searched lists the members of lines in which secrets are searched for, besides metadata.
+// searched lists the members of a line that are searched for secrets, besides metadata.
 var searched = []string{"content", "old_content", "new_content", "speaker", "category", "topic", "reference", "reason"}
 
 // refuseSecrets returns an *InvalidError if a text of a line contains a secret and the setting "secrets" refuses them.

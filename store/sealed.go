@@ -20,8 +20,8 @@ const sealedContent = "[sealed]"
 var ErrSealed = errors.New("the text is sealed")
 
 // Sealer seals and opens texts with keys that the database does not have. place identifies where a
-// text is stored; a sealed text opens only with the same place. Name returns the same name for the same text each time.
-// Without the keys nobody can find out whether a text has that name.
+// text is stored; a sealed text opens only with the same place. Name returns a keyed hash: the same for the same text.
+// Without the keys nobody can check whether a text has a given name.
 type Sealer interface {
 	// ID returns the id of the key that Seal uses.
 	ID() string

@@ -45,7 +45,7 @@ func KindsOfSecrets(texts ...string) string {
 	return strings.Join(names, ", ")
 }
 
-// Metadata returns the field metadata as a text in which secrets can be found: a line for each value, after its key.
+// Metadata returns metadata as a field to search for secrets: a line for each text or number, which follows its key.
 func Metadata(raw json.RawMessage) Field {
 	var value any
 	if len(raw) > len("{}") && json.Unmarshal(raw, &value) == nil { // invalid metadata is refused elsewhere
@@ -73,14 +73,14 @@ func writeValues(text *strings.Builder, key string, value any) {
 	}
 }
 
-// searched returns the texts of a memory in which secrets are searched for. The others are ids that the application
-// chooses.
+// searched returns the texts of a memory that are searched for secrets. The application chooses the others, such as
+// ids.
 func (m *NewMemory) searched(metadata json.RawMessage) []Field {
 	return []Field{{"content", m.Content}, {"speaker", m.Speaker}, {"category", string(m.Category)}, {"topic", m.Topic},
 		{"reference", m.Reference}, Metadata(metadata)}
 }
 
-// searched returns the texts of a message in which secrets are searched for.
+// searched returns the texts of a message that are searched for secrets.
 func (m *NewMessage) searched() []Field {
 	texts := []Field{{"content", m.Content}, {"speaker", m.Speaker}}
 	if len(m.Metadata) > 0 {
@@ -121,8 +121,8 @@ func Screen(ctx context.Context, db DB, n int, row func(i int) (level int, texts
 	return found, nil
 }
 
-// Admit returns an *InvalidError if PostgreSQL cannot store one of the texts, or if one contains a secret and the setting
-// "secrets" refuses them.
+// Admit returns an *InvalidError if PostgreSQL cannot store one of the texts, or if one contains a secret and the
+// setting "secrets" refuses them.
 func Admit(ctx context.Context, db DB, texts ...Field) error {
 	for _, f := range texts {
 		if err := text(f.Name, f.Value); err != nil {
@@ -175,12 +175,13 @@ func (b *Batch) Rename(name func(string) string) (*Batch, error) {
 	return NewBatch(memories, b.sealer)
 }
 
-// sealable reports whether nothing of a memory that should be sealed remains in plaintext.
+// sealable reports whether a memory has no text besides its content that may contain a secret, because only the content
+// is sealed.
 func (m *NewMemory) sealable() bool {
 	return m.Speaker == "" && m.Metadata == nil && m.Reference == "" && !secrets.Any(string(m.Category)+"\n"+m.Topic)
 }
 
-// SealSecretMessages does for messages what SealSecrets does for memories. It does not change the slice given.
+// SealSecretMessages does for messages what SealSecrets does for memories. It does not change the given slice.
 func SealSecretMessages(ctx context.Context, db DB, messages []NewMessage, sealer Sealer) ([]NewMessage, error) {
 	found, err := Screen(ctx, db, len(messages), func(i int) (int, []Field) {
 		return messages[i].Sensitivity, messages[i].searched()

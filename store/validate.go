@@ -153,7 +153,7 @@ func (m *NewMessage) check() (json.RawMessage, error) {
 	return ValidateMetadata(m.Metadata)
 }
 
-// Field is a text of a row.
+// Field is a text and the name of its column or argument.
 type Field struct{ Name, Value string }
 
 // checkTexts checks the texts of a memory or a message.

@@ -54,7 +54,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Imported memories are not merged, because the memories that they repeat are imported too, until they are repeated.
+// Imported memories are not merged until they are repeated.
 func TestImportedMemories(t *testing.T) {
 	b := setup(t)
 	b.exec(`select set_config('oxbow.origin', 'import', false)`)

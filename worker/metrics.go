@@ -91,7 +91,7 @@ func newMetrics() *metrics {
 		"Times that a job was postponed because its user had spent the day's tokens.")
 	m.cycles = counters("oxbow_reflection_cycles_total", "Reflection cycles.", "kind")
 	m.traits = counters("oxbow_traits_total", "Traits that reflection changed.", "change")
-	m.weights = counters("oxbow_weight_events_total", "Events that changed the weight of a memory, or what is kept of it.", "event")
+	m.weights = counters("oxbow_weight_events_total", "Changes of weights and levels of memories, and merges.", "event")
 	register.NewGauge(prometheus.GaugeOpts{Name: "oxbow_build_info",
 		Help: "1, with the version of the program.", ConstLabels: buildLabels()}).Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -62,7 +62,7 @@ func TestReconcile(t *testing.T) {
 		"a person can undo it")
 }
 
-// A fact may call the user by the user ID, and is not about somebody of another name.
+// A fact with the user ID as a name is about the user. A fact with another name is not.
 func TestReconcileNames(t *testing.T) {
 	b := setup(t)
 	for _, pair := range [][2]string{{"Ada lives in Lisbon", "I live in Porto"}, {"王明住在上海", "王明搬到了北京"},

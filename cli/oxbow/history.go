@@ -84,7 +84,8 @@ func trueFrom(m oxbow.Memory) time.Time {
 	return m.ValidAt
 }
 
-// versionState describes the state of a version. It refers to the memory that it became part of by its number.
+// versionState describes the state of a version. For an original or an attachment it gives the number of the version
+// that it became part of.
 func versionState(versions []oxbow.Memory, v oxbow.Memory) string {
 	next := slices.IndexFunc(versions, func(n oxbow.Memory) bool { return n.ID == v.SupersededBy })
 	switch {

@@ -74,7 +74,7 @@ func (read lazyKeys) ID() string {
 	return k.ID()
 }
 
-// Name returns the name of a text. Seal was called before.
+// Name returns the name of a text. Seal has read the keys.
 func (read lazyKeys) Name(text string) string {
 	k, _ := read()
 	return k.Name(text)

@@ -124,7 +124,7 @@ type Extraction struct {
 // Conflict is a candidate with similar memories, the most similar first, and memories about the same subject.
 type Conflict struct {
 	Candidate Candidate
-	Name      string // of the user, by which stored facts may call them; empty: unknown
+	Name      string // the user's, which stored facts may contain; empty: unknown
 	Similar   []Held
 }
 

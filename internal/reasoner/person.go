@@ -24,8 +24,8 @@ func (p Person) Session(sessionID string, at time.Time) string {
 	return "day " + at.In(p.Zone).Format(time.DateOnly)
 }
 
-// NameOf returns a user ID that may be the user's name, because it consists of letters, or "". Facts may call the user
-// by it: "Ada lives in Porto".
+// NameOf returns a user ID that consists of at least two letters, and otherwise "". Such an ID may be the user's name,
+// which facts may contain: "Ada lives in Porto".
 func NameOf(userID string) string {
 	notLetter := func(r rune) bool { return !unicode.IsLetter(r) }
 	if utf8.RuneCountInString(userID) < 2 || strings.ContainsFunc(userID, notLetter) {

@@ -127,8 +127,9 @@ func isRecoveryCode(value string) bool {
 	return len(plain) >= 6 && (number && len(plain) <= 16 || !number && isMixed(plain))
 }
 
-// isPaper reports whether a value is the number of a passport or permit: 8 to 10 digits, up to two of them letters, or a
-// capital and 8 more capitals and digits, as in Germany, at least 4 of them digits.
+// isPaper reports whether a value is the number of a passport or permit: one or two letters followed by digits, 8 to 10
+// characters in all; 9 digits; or, as in Germany, a capital followed by 8 capitals and digits, of which at least 4 are
+// digits.
 func isPaper(value string) bool {
 	digits, capitals := 0, 0
 	for i := range len(value) {

@@ -107,8 +107,8 @@ func (k *checker) terms() int {
 	return k.count("oxbow.memory_terms")
 }
 
-// messages checks that each message was extracted once. A message that repeats a memory is one of its sources, and
-// has no memory after the erasure of that one.
+// messages checks that each message was extracted once. A message that repeats a memory becomes one of its sources, and
+// has no memory once that memory is erased.
 func (k *checker) messages() int {
 	var erased []string
 	for user, home := range k.ledger.erasedHome {

@@ -95,7 +95,7 @@ func (r *run) heal(ctx context.Context) error {
 	return nil
 }
 
-// pastDeadlocks runs a statement, again after a deadlock with the workers, which lock the same rows in another order.
+// pastDeadlocks runs a statement, and repeats it after a deadlock with the workers, which lock rows in another order.
 func pastDeadlocks(ctx context.Context, conn *pgx.Conn, sql string) error {
 	_, err := conn.Exec(ctx, sql)
 	for store.IsDeadlock(err) {

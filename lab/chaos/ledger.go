@@ -91,7 +91,7 @@ type ledger struct {
 	numbers    [users]int
 	mine       [users][]*written         // acknowledged memories of the current life, which actions choose from
 	sessions   [users][]string           // with messages
-	erasedHome [users]bool               // a memory of a home, of which a message may be a source, was erased
+	erasedHome [users]bool               // a memory of a home was erased, and a message may be its source
 	traits     map[uuid.UUID]outcome     // of deleting a trait
 	actions    map[string]map[string]int // kind, outcome: number
 	crashed    time.Time                 // of PostgreSQL's last crash, which emptied unlogged tables

@@ -51,7 +51,7 @@ end $$;
 call oxbow.grant_app('valid_modality');
 
 -- valid_memory reports whether the values of a memory are allowed. One expression finds what is wrong, because PL/pgSQL
--- prepares each expression in each transaction; a query among them took longer than all others.
+-- prepares each expression in each transaction; a query among them took longer than all the others.
 create or replace function oxbow.valid_memory(_user_id text, _content text, _valid_at timestamptz,
   _invalid_at timestamptz, _created_at timestamptz, _expired_at timestamptz, _updated_at timestamptz,
   _forgotten_at timestamptz, _forgotten_by text, _last_accessed_at timestamptz, _expires_at timestamptz,

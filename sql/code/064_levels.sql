@@ -176,7 +176,7 @@ begin
   return _scheduled;
 end $$;
 
--- level_rules identifies what governs weights and levels: the policies, and the categories that free texts stand for.
+-- level_rules identifies the rules of weights and levels: the policies, and the categories that names stand for.
 create or replace function oxbow.level_rules() returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

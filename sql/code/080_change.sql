@@ -230,7 +230,7 @@ call oxbow.grant_app('forget');
 -- restore reverts a forget, or makes a fact current again that another replaced or negated; the other stays. It
 -- restores the original of a compressed memory, and makes it active again if time would soon compress it. It enqueues
 -- embed for a memory that was forgotten before it was embedded. It restores an original of a merged memory by unmerging
--- that one. It refuses an unmerged memory if one of its originals is no longer current, which it would count again.
+-- that one. It refuses an unmerged memory if one of its originals is no longer current, which would count twice.
 create or replace function oxbow.restore(user_id text, id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

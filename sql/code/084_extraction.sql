@@ -241,8 +241,8 @@ declare
   _now constant timestamptz := clock_timestamp();
   _use record;
 begin
-  -- First, in the order of ids: an erasure that has locked one of them would wait for the rows that refer to it, and
-  -- this would wait for the erasure.
+  -- Lock them first, in the order of ids. Otherwise an erasure that has locked one of them could wait for rows that
+  -- refer to it, while this function waits for the erasure.
   perform from oxbow.memories m
     where m.user_id = _user_id and m.id = any(_used || array(
       select unnest(n.target || n.also) from json_to_recordset(_memories) n (target uuid, also uuid[])))

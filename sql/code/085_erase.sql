@@ -20,7 +20,7 @@ begin
       _rows := oxbow.erase_and_count(erase_memory.user_id, erase_memory.id);
       exit;
     exception when deadlock_detected then
-      -- what refers to the memory is known only after it is locked, so not all is locked in one order
+      -- the rows that refer to the memory are known only after it is locked, so they are not all locked in one order
       _attempt := _attempt + 1;
       if _attempt = 5 then
         raise;

@@ -55,8 +55,8 @@ begin
 end $$;
 call oxbow.grant_worker('new_to_merge');
 
--- memories_to_merge returns those of the given memories that may be merged, or none if merging is off for the user. The
--- content of a merged memory, which only an import gives, is its text without dates.
+-- memories_to_merge returns those of the given memories that may be merged, or none if merging is off for the user. A
+-- merged memory is among them only after an import; its content is returned without the number and dates.
 create or replace function oxbow.memories_to_merge(_user_id text, _ids uuid[])
 returns table (id uuid, content text, at timestamptz)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -329,9 +329,9 @@ begin
 end $$;
 call oxbow.grant_worker('merge_memories');
 
--- split_merge makes the originals of a merged memory current again, and returns their ids. Memories that were folded
--- into the merged one, because they repeat it or belong to it, become current too. With _forget the merged memory is
--- forgotten; otherwise the caller erases it.
+-- split_merge makes the originals of a merged memory current again, and returns their ids. Memories that repeat
+-- the merged one or are attached to it become current too. With _forget the merged memory is forgotten; otherwise the
+-- caller erases it.
 create or replace function oxbow.split_merge(_user_id text, _id uuid, _actor text, _forget boolean) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$

@@ -158,11 +158,11 @@ begin
 end $$;
 call oxbow.grant_worker('walk_reviews');
 
--- users_to_review returns the users of the _limit facts that have been due for review for longest. If those are all of
--- few users, it also walks over the next users in the order of their ids and returns those with due facts, at most as
--- many as make 100 users, so that a user with many due facts does not delay the others. The setting
--- sweep.review_users stores its position. The function clears review_at of facts of users who opted out, so that they
--- are not read again. Its queries of facts are index-only scans, even without statistics.
+-- users_to_review returns the users of the _limit facts that have been due for review for longest. If it reads _limit
+-- facts of fewer than 100 users, it also walks over the next users in the order of their ids, and returns those with
+-- due facts, so that a user with many due facts does not delay the others. It then returns at most 100 users. The
+-- setting sweep.review_users stores the position of the walk. The function clears review_at of facts of users who opted
+-- out, so that they are not read again. Its queries of facts are index-only scans, even without statistics.
 create or replace function oxbow.users_to_review(_now timestamptz, _limit integer) returns setof text
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off

@@ -208,7 +208,8 @@ begin
            + coalesce(s.entity / e.entity, 0) * _weight.entity as score
       from summed s, every e
   ), reachable as (
-    -- a score that the highest boosts, weight and modality do not raise to the last place with the lowest cannot win
+    -- Leave out a score that, with the highest boosts, weight and modality, stays below that of the last place with the
+    -- lowest.
     select f.* from fused f
      where f.score > 0 and case _pass when 2 then f.id <> all(_done) when 3 then f.id = any(_repeating)
        else f.score * _most * case when f.type = 'trait'

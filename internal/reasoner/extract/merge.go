@@ -55,9 +55,9 @@ const (
 )
 
 // gist returns the text of a memory without its day, and its key: the words of each part of its sentences, with the
-// parts sorted. In Chinese the time of day is a part of its own on either side of the place (中午在食堂吃, 在食堂中午吃), and what
-// follows 了 is not mistaken for the subject. The key is empty if the memory is a question, has too few words, or names a
-// time other than its own day.
+// parts sorted. In Chinese the time of day is a part of its own, before or after the place (中午在食堂吃, 在食堂中午吃). The
+// part after 了 is marked, so that an object differs from a subject. The key is empty if the memory is a question, has
+// too few words, or names a time other than its own day.
 func gist(content string, at time.Time) (text, key string) {
 	if len(content) > maxMerged || strings.ContainsAny(content, "?？") {
 		return "", ""
@@ -70,7 +70,7 @@ func gist(content string, at time.Time) (text, key string) {
 	var parts []string
 	var part []string
 	words, began := 0, 0
-	object := false // of the Chinese verb before it, and not its subject
+	object := false // whether the part is the object of the preceding Chinese verb
 	end := func() {
 		if len(part) > 0 && object {
 			part = append(part, "了")

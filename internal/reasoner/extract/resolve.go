@@ -139,9 +139,9 @@ type sense struct {
 	attributes []attribute
 	sentences  int
 	unsaid     bool       // it asks, supposes or wishes, or is so only for now
-	silent     bool       // it states nothing: it asks, or tells what somebody else says
+	silent     bool       // it states nothing: it asks, or reports what somebody else says
 	theirs     bool       // it is about somebody else
-	when       []string   // in which circumstances it is so: in the evening, 晚上
+	when       []string   // the circumstances in which it is so: in the evening, 晚上
 	subject    string     // the person that a stored fact is about, if not the user
 	head       int        // how many objects precede a preposition: one in "sugar in my tea"
 	turns      [][]string // the objects of what it takes back or renews
@@ -369,7 +369,7 @@ func (s *sense) denies(h *sense) bool {
 	case s.taste != h.taste && !s.over && !h.over:
 		return false
 	case s.negated && !within(s.when, h.when), h.negated && !within(h.when, s.when):
-		return false // who likes no coffee in the evening may like some in the morning
+		return false // a person may dislike coffee in the evening and like it in the morning
 	}
 	return h.includes(s.objects) || slices.ContainsFunc(s.turns, h.includes)
 }

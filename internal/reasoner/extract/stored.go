@@ -48,7 +48,7 @@ func (*Extractor) Fact(content, speaker string) reasoner.Candidate {
 	return c
 }
 
-// categoryOf returns the category of a stored statement. What is said of other people is a fact.
+// categoryOf returns the category of a stored statement. One about other people is a fact, unless it is temporary.
 func (r *reading) categoryOf(subject string) reasoner.Category {
 	category := r.category
 	if m, ok := r.Find("stored.category"); ok {
@@ -78,7 +78,7 @@ type part struct {
 	sentence
 	subject string
 	stored  bool // by an application
-	silent  bool // states nothing: it asks, or tells what somebody else says
+	silent  bool // states nothing: it asks, or reports what somebody else says
 }
 
 // attributes returns the attributes that the part states in the words of one. One of several values or a former one is
@@ -118,7 +118,7 @@ func partsOf(content, speaker string) (parts []part) {
 }
 
 // said returns what the user says in a sentence: "she lives in Porto" of "She mentioned that she lives in Porto".
-// silent reports whether the sentence states nothing of its own: it asks, or somebody else says it.
+// silent reports whether the sentence states nothing: it asks, or reports what somebody else says.
 func (s sentence) said(speaker string) (said sentence, silent bool) {
 	if s.asks() || s.Has("stored.silent") || s.quotes() && s.Has("stored.said") {
 		return s, true

@@ -58,8 +58,7 @@ func TestStoredPairs(t *testing.T) {
 	require.Zero(t, failed)
 }
 
-// A fact replaces a fact of its subject only, and only if it states something: not as a question, nor in the words of
-// somebody else.
+// A fact replaces only facts about its subject. A question replaces nothing, and neither does what somebody else says.
 func TestStoredSubjects(t *testing.T) {
 	t.Parallel()
 	failed := 0
