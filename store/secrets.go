@@ -1,13 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -48,12 +48,13 @@ func KindsOfSecrets(texts ...string) string {
 // Metadata returns metadata as a field to search for secrets: a line for each text or number, which follows its key.
 func Metadata(raw json.RawMessage) Field {
 	var value any
-	if len(raw) > len("{}") && json.Unmarshal(raw, &value) == nil { // invalid metadata is refused elsewhere
-		var text strings.Builder
+	var text strings.Builder
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()                                        // a float64 has 15 digits, a card up to 19
+	if len(raw) > len("{}") && d.Decode(&value) == nil { // invalid metadata is refused elsewhere
 		writeValues(&text, "", value)
-		return Field{"metadata", text.String()}
 	}
-	return Field{Name: "metadata"}
+	return Field{"metadata", text.String()}
 }
 
 func writeValues(text *strings.Builder, key string, value any) {
@@ -68,8 +69,8 @@ func writeValues(text *strings.Builder, key string, value any) {
 		}
 	case string:
 		fmt.Fprintf(text, "%s: \"%s\"\n", strings.ReplaceAll(key, "_", " "), value)
-	case float64:
-		fmt.Fprintf(text, "%s: %s\n", strings.ReplaceAll(key, "_", " "), strconv.FormatFloat(value, 'f', -1, 64))
+	case json.Number:
+		fmt.Fprintf(text, "%s: %s\n", strings.ReplaceAll(key, "_", " "), value)
 	}
 }
 
