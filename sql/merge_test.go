@@ -242,4 +242,9 @@ func TestOriginalsAreArchived(t *testing.T) {
 		where user_id = $1 and id = $2::text::uuid`, user, ids[1]))
 	index(t, tx, user)
 	require.Len(t, contents(recall(t, tx, row{"user_id": user, "query": "soup"})), 4)
+
+	exec(t, tx, `select oxbow.settle_levels(now(), 1000)`)
+	exec(t, tx, `select oxbow.restore($1, $2::text::uuid)`, user, id)
+	exec(t, tx, `select oxbow.settle_levels(now() + interval '31 days', 1000)`)
+	require.Equal(t, 4, one[int](t, tx, kept, user, "archive", false), "they leave again")
 }

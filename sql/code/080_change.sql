@@ -314,7 +314,8 @@ begin
   with ended as ( -- a merged memory stands for its originals again
     update oxbow.memories o
        set expired_at = now(), invalid_at = coalesce(o.valid_at, o.created_at), superseded_by = old.id,
-           updated_at = now()
+           updated_at = now(),
+           weight_next_at = now() + make_interval(secs => 86400 * oxbow.policy('merge_archive_days'))
      where o.user_id = old.user_id and o.memory_type = old.memory_type and o.id = any(_originals)
        and o.expired_at is null
     returning o.memory_type, o.id, o.content
