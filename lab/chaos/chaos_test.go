@@ -135,6 +135,10 @@ var plants = []plant{
 	{"extraction", "nothing came of a message", `delete from oxbow.memory_sources
 		where message_id = (select min(message_id::text) from oxbow.memory_sources where user_id = 'user-00')::uuid
 		returning message_id::text`},
+	{"extraction", "nothing came of the message of a home", `delete from oxbow.memory_sources
+		where message_id = (select min(g.id::text) from oxbow.messages g where g.role = 'user'
+		and g.user_id in ('user-00', 'user-05', 'user-10', 'user-15', 'user-20', 'user-25')
+		and g.content ~ 'live in|住在')::uuid returning message_id::text`},
 	{"extraction", "a message counted twice", `insert into oxbow.memory_history (user_id, memory_type, memory_id, event,
 		new_content, message_ids) select user_id, memory_type, memory_id, event, new_content, message_ids
 		from oxbow.memory_history where message_ids <> '{}' order by id limit 1 returning message_ids[1]::text`},

@@ -110,7 +110,7 @@ func (k *checker) terms() int {
 // messages checks that each message was extracted once. A message that repeats a memory becomes one of its sources, and
 // has no memory once that memory is erased.
 func (k *checker) messages() int {
-	var erased []string
+	erased := []string{} // nil would be null, and the condition never true
 	for user, home := range k.ledger.erasedHome {
 		if home {
 			erased = append(erased, userName(user))
