@@ -16,7 +16,8 @@ func TestBadInput(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx, c := t.Context(), b.app(t)
-	fact, other := b.remember(t, oxbow.NewMemory{Content: "Ann sails."}), b.remember(t, oxbow.NewMemory{Content: "Ann rows."})
+	fact := b.remember(t, oxbow.NewMemory{Content: "Ann sails."})
+	other := b.remember(t, oxbow.NewMemory{Content: "Ann rows."})
 	episode := b.remember(t, oxbow.NewMemory{Content: "Ann sailed.", Type: oxbow.TypeEpisodic})
 	bobs := b.remember(t, oxbow.NewMemory{UserID: "bob", Content: "Bob sails."})
 	erased, err := b.client.Merge(ctx, "ann", []uuid.UUID{b.remember(t, oxbow.NewMemory{Content: "A boat."}),

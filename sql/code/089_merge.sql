@@ -429,7 +429,8 @@ declare
 begin
   perform oxbow.check_access(merge.user_id);
   if cardinality(_ids) not between 2 and 1000 then
-    perform oxbow.reject('ids', case cardinality(_ids) when 1 then _ids[1]::text else cardinality(_ids) || ' memories' end,
+    perform oxbow.reject('ids', case cardinality(_ids) when 1 then _ids[1]::text
+                                  else cardinality(_ids) || ' memories' end,
                          'must be 2 to 1000 different memories');
   elsif btrim(_text) = '' then
     perform oxbow.reject('content', _text, 'must not be blank');
