@@ -141,6 +141,8 @@ func (s sentence) said(speaker string) (said sentence, silent bool) {
 		switch {
 		case from == len(s.Tokens), !follows && s.Len(begins, from) == 0, own && m.Value == "thinks":
 			return s, false
+		case from == m.End && s.Len("stored.pronoun", 0) > 0 && s.Len("first", from) > 0:
+			return s, true // "They say I live in Porto": "they" are others
 		case own && m.Value == "":
 			return read(s.text[s.Tokens[from].Start:]), false
 		}
