@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -68,11 +69,14 @@ func writeValues(text *strings.Builder, key string, value any) {
 			writeValues(text, key, one)
 		}
 	case string:
-		fmt.Fprintf(text, "%s: \"%s\"\n", strings.ReplaceAll(key, "_", " "), value)
+		fmt.Fprintf(text, "%s: \"%s\"\n", keyBreak.ReplaceAllString(key, "$1 $2"), value)
 	case json.Number:
-		fmt.Fprintf(text, "%s: %s\n", strings.ReplaceAll(key, "_", " "), value)
+		fmt.Fprintf(text, "%s: %s\n", keyBreak.ReplaceAllString(key, "$1 $2"), value)
 	}
 }
+
+// keyBreak separates the words of a key: door_code, door-code, doorCode.
+var keyBreak = regexp.MustCompile(`[_-]|([a-z])([A-Z])`)
 
 // searched returns the texts of a memory that are searched for secrets. The application chooses the others, such as
 // ids.

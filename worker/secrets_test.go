@@ -49,12 +49,14 @@ func TestSecretMemories(t *testing.T) {
 		('bob', 'five', null, null, null, '{"door_code": 4711}'),
 		('bob', 'six', null, null, null, '{"wifi_password": "correct \"horse"}'),
 		('bob', 'eight', null, null, null, '{"number": 6222021234567890128}'),
-		('bob', 'seven', 'Bob', 'boats', 'hobby', '{"id": 4111111111111112, "page": "password"}')`)
+		('bob', 'seven', 'Bob', 'boats', 'hobby', '{"id": 4111111111111112, "page": "password",
+			"cache_key": "9fA83hf02lQpZx71", "publicKey": "9fA83hf02lQpZx71"}'),
+		('bob', 'nine', null, null, null, '{"doorCode": 4711}'), ('bob', 'ten', null, null, null, '{"door-code": 4711}')`)
 	b.work()
 	require.Equal(t, "seven", get[string](b,
 		`select string_agg(content, ' ') from oxbow.memories where user_id = 'bob' and sensitivity < 2`))
 	require.Equal(t, "seven", get[string](b,
-		`select string_agg(content, ' ') from oxbow.recall('bob', 'one two three four five six seven eight')`))
+		`select string_agg(content, ' ') from oxbow.recall('bob', 'one two three four five six seven eight nine ten')`))
 
 	// whoever lowers the level has decided
 	b.exec(`update oxbow.memories set sensitivity = 0 where id = $1`, ids[0])

@@ -28,7 +28,8 @@ func (s *scan) assignment(i int) {
 			return
 		}
 	}
-	if strings.Contains(name, "public") || strings.Contains(name, "cache") {
+	if strings.Contains(name, "public") || strings.Contains(name, "cache") || strings.Contains(name, "idempotency") ||
+		s.before(start, len(" idempotency "), []string{"public", "cache", "idempotency"}) {
 		return
 	}
 	for _, w := range []string{"key", "secret", "token", "credential", "credentials"} {
