@@ -284,10 +284,10 @@ $$;
 create or replace function oxbow.compress_memories(_user_ids text[], _types text[], _ids uuid[], _levels text[],
   _next timestamptz[], _now timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
-  set oxbow.origin = 'levels' as $$
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 declare
   _tokens constant integer := oxbow.policy('level_summary_tokens');
+  _origin constant text := coalesce(current_setting('oxbow.origin', true), '');
 begin
   insert into oxbow.memory_archive as a (user_id, memory_type, memory_id, content, metadata, content_hash, len, tsv)
   select m.user_id, m.memory_type, m.id, m.content, m.metadata, m.content_hash, t.len, t.tsv
@@ -304,6 +304,7 @@ begin
       or m.level = 'summary' and i.level <> 'summary'
   on conflict do nothing;
 
+  perform set_config('oxbow.origin', 'levels', true); -- refuse_change lets the text pass
   with kept as materialized (
     select m.user_id, m.memory_type, m.id, i.level, i.next, m.content as before, t.len, t.tsv,
            case i.level when 'summary' then oxbow.summary_of(m.content, _tokens)
@@ -362,6 +363,7 @@ begin
   update oxbow.memory_term_stats t set terms = t.terms + s.terms
     from (select s.user_id, s.memory_type, sum(s.len - s.before) as terms from short s group by 1, 2 order by 1, 2) s
    where t.user_id = s.user_id and t.memory_type = s.memory_type;
+  perform set_config('oxbow.origin', _origin, true);
 end $$;
 
 -- settle_levels writes the levels of at most _limit memories that are due, and returns how many it looked at, and how
