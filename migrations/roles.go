@@ -16,7 +16,7 @@ import (
 // migrate, a member could SET ROLE to it or replace one of its SECURITY DEFINER functions, and so
 // become a superuser. Instead a policy lets oxbow_worker see and write every row. Code that needs
 // COPY copies into a temporary table first or connects as the owner.
-var groupRoles = []string{"oxbow_app", "oxbow_worker"}
+var groupRoles = []string{"oxbow_app", "oxbow_worker", "oxbow_operator"}
 
 // ensureRoles creates the group roles if it may, and otherwise logs the statements to run. The
 // schema works without them for logins that connect as the owner.

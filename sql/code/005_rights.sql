@@ -30,4 +30,15 @@ begin
   end loop;
 end $$;
 
+-- grant_operator lets operators execute functions of the schema, besides those whom other grants allow.
+create or replace procedure oxbow.grant_operator(variadic _functions name[])
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if to_regrole('oxbow_operator') is not null then
+    for i in 1 .. cardinality(_functions) loop
+      execute format('grant execute on routine oxbow.%I to oxbow_operator', _functions[i]);
+    end loop;
+  end if;
+end $$;
+
 call oxbow.grant_worker('river_job_state_in_bitmask'); -- River's; used in an index that inserting a job evaluates

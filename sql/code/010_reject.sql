@@ -13,6 +13,7 @@ begin
       else format('The value is %L.', value) end;
 end $$;
 call oxbow.grant_app('reject');
+call oxbow.grant_operator('reject');
 
 -- is_timezone reports whether PostgreSQL knows the time zone by name. A bare offset such as +08:00 is not a name: in
 -- POSIX it is west of Greenwich. Only the names that import makes of offsets may have digits, and a few old ones.

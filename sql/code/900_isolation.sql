@@ -2,13 +2,15 @@
 -- parent's policies do not cover a statement on its partition. The owner is exempt. A login of the group
 -- oxbow_app reads and changes the rows of the user in the setting oxbow.user_id, and may insert memories,
 -- vectors, messages and the sensory stream for any user; without the setting it reads nothing. The worker
--- sees everything. migrate also runs this after a migration, so that new tables are covered. A group role
--- that does not exist is skipped.
+-- sees everything. oxbow_operator, which "oxbow serve" becomes for operators and for its keys and log, reads everything
+-- and writes the keys, the log and the queue. migrate also runs this after a migration, so that new tables are covered.
+-- A group role that does not exist is skipped.
 create or replace procedure oxbow.secure_tables()
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app constant boolean := to_regrole('oxbow_app') is not null;
   worker constant boolean := to_regrole('oxbow_worker') is not null;
+  operator constant boolean := to_regrole('oxbow_operator') is not null;
   t record;
 begin
   -- no day of the sensory stream may be created or dropped meanwhile
@@ -51,6 +53,17 @@ begin
     grant select on oxbow.river_migration to oxbow_worker;
     grant usage, select on all sequences in schema oxbow to oxbow_worker;
   end if;
+  if operator then
+    grant usage on schema oxbow to oxbow_operator;
+    grant select on all tables in schema oxbow to oxbow_operator;
+    perform oxbow.ensure_policy('oxbow.settings', 'operator', 'for select to oxbow_operator using (true)');
+    grant insert, update on oxbow.api_keys to oxbow_operator;
+    perform oxbow.ensure_policy('oxbow.api_keys', 'operator_change',
+      'for all to oxbow_operator using (true) with check (true)');
+    grant insert on oxbow.api_log to oxbow_operator;
+    perform oxbow.ensure_policy('oxbow.api_log', 'operator_insert', 'for insert to oxbow_operator with check (true)');
+    grant update on oxbow.river_job to oxbow_operator;
+  end if;
 end $$;
 
 -- secure_table secures one table. _family is its name, or for a partition its parent's name. It is also
@@ -69,6 +82,9 @@ begin
     execute format('grant select, insert, update, delete on %s to oxbow_worker', _table);
     perform oxbow.ensure_policy(_table, 'worker', 'for all to oxbow_worker using (true) with check (true)');
   end if;
+  if to_regrole('oxbow_operator') is not null then
+    perform oxbow.ensure_policy(_table, 'operator', 'for select to oxbow_operator using (true)');
+  end if;
   if not app then
     return;
   end if;
@@ -77,7 +93,7 @@ begin
   if _family in ('memories', 'memory_vectors', 'messages', 'sensory') then
     execute format('grant insert on %s to oxbow_app', _table);
     perform oxbow.ensure_policy(_table, 'app_insert', 'for insert to oxbow_app with check (true)');
-  elsif _family in ('users', 'sessions') then
+  elsif _family in ('users', 'sessions', 'api_answers') then
     execute format('grant insert on %s to oxbow_app', _table);
     perform oxbow.ensure_policy(_table, 'app_insert', 'for insert to oxbow_app with check (' || own || ')');
   end if;

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// statuses are the statuses of errors. The first that matches holds.
+var statuses = []struct {
+	err    error
+	status int
+}{
+	{oxbow.ErrNotFound, http.StatusNotFound},
+	{oxbow.ErrNoReceipt, http.StatusNotFound},
+	{store.ErrNoFile, http.StatusNotFound},
+	{oxbow.ErrSuperseded, http.StatusConflict},
+	{oxbow.ErrForgotten, http.StatusConflict},
+	{oxbow.ErrNotForgotten, http.StatusConflict},
+	{oxbow.ErrNotTrait, http.StatusConflict},
+	{oxbow.ErrSealed, http.StatusConflict},
+	{oxbow.ErrDenied, http.StatusForbidden},
+	{oxbow.ErrUnreachable, http.StatusServiceUnavailable},
+	{oxbow.ErrBehind, http.StatusServiceUnavailable},
+	{oxbow.ErrAhead, http.StatusServiceUnavailable},
+	{oxbow.ErrNotMigrated, http.StatusServiceUnavailable},
+	{oxbow.ErrNoExtension, http.StatusServiceUnavailable},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout},
+	{context.Canceled, 499}, // the client has gone, and nobody reads it
+}
+
+// problem returns the problem of an error. What the caller can do nothing about is logged and not shown.
+func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
+	if known, ok := errors.AsType[huma.StatusError](err); ok {
+		return known
+	}
+	if bad, ok := errors.AsType[*oxbow.InvalidError](err); ok {
+		detail := &huma.ErrorDetail{Message: bad.Rule, Location: bad.Field}
+		if bad.Value != "" {
+			detail.Value = bad.Value
+		}
+		return huma.Error422UnprocessableEntity(bad.Error(), detail)
+	}
+	for _, known := range statuses {
+		if errors.Is(err, known.err) {
+			if text := shown(err, known.status); text != err.Error() {
+				s.log.WarnContext(ctx, "a request failed", "error", err, "request_id", requestID(ctx))
+			}
+			return huma.NewError(known.status, shown(err, known.status))
+		}
+	}
+	s.log.ErrorContext(ctx, "a request failed", "error", err, "request_id", requestID(ctx))
+	return huma.NewError(http.StatusInternalServerError, "an unexpected error; the server's log has it under this request's id")
+}
+
+// shown returns the text of an error, unless it says something about the database that callers must not know.
+func shown(err error, status int) string {
+	switch status {
+	case http.StatusServiceUnavailable:
+		return "the database cannot be used now: try again later"
+	case http.StatusGatewayTimeout:
+		return "the request took too long"
+	case http.StatusForbidden:
+		return "the credential does not allow this"
+	}
+	return err.Error()
+}
+
+// fail answers with a problem, outside huma.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := s.problem(r.Context(), err)
+	if model, ok := p.(*huma.ErrorModel); ok && model.Title == "" {
+		model.Title = http.StatusText(model.Status)
+	}
+	var retry *retryAfter
+	if errors.As(err, &retry) {
+		w.Header().Set("Retry-After", retry.seconds())
+	}
+	if p.GetStatus() == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="oxbow"`)
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.GetStatus())
+	_ = json.NewEncoder(w).Encode(p) // the client may have disconnected
+}

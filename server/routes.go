@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/rs/cors"
+)
+
+// The paths of openapi.json are relative to one of these. With a person's credential they concern that person; with an
+// app's or an operator's, the user in the path.
+const (
+	prefix     = "/v1"
+	userPrefix = "/v1/users/"
+)
+
+// routes returns the handler of all routes.
+func (s *Server) routes() http.Handler {
+	v1 := http.NewServeMux()
+	s.api = humago.New(v1, s.describe())
+	s.api.UseMiddleware(s.logged)
+	s.register()
+
+	mux := http.NewServeMux()
+	mux.Handle(prefix+"/", s.forUser(v1))
+	handler := http.Handler(gzhttp.GzipHandler(mux))
+	if len(s.cfg.Origins) > 0 {
+		handler = cors.New(cors.Options{
+			AllowedOrigins: s.cfg.Origins,
+			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
+			AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "X-Request-Id"},
+			ExposedHeaders: []string{"ETag", "Retry-After", "X-Request-Id"},
+		}).Handler(handler)
+	}
+	return s.identified(handler)
+}
+
+// describe returns the parts of openapi.json that are not operations.
+func (s *Server) describe() huma.Config {
+	cfg := huma.DefaultConfig("Oxbow", s.cfg.Version)
+	cfg.CreateHooks = nil // no "$schema" in answers
+	cfg.DocsPath = ""     // it would load a script from elsewhere
+	cfg.Info.Description = "Long-term memory about users. Times are RFC 3339. Errors are RFC 9457 problems."
+	cfg.Servers = []*huma.Server{
+		{URL: prefix, Description: "A person's key or token: the person's own data"},
+		{URL: userPrefix + "{user_id}", Description: "An app's or an operator's key: the data of the user in the path",
+			Variables: map[string]*huma.ServerVariable{"user_id": {Default: "ada", Description: "The user's id"}}},
+	}
+	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"bearer": {Type: "http", Scheme: "bearer", Description: `An API key ("oxbow keys api create") or a token of the issuer`},
+	}
+	return cfg
+}
+
+// forUser strips the prefix of a path, authenticates the caller and determines the user whom the request concerns.
+func (s *Server) forUser(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
+		user, named := "", false
+		if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), userPrefix); ok {
+			segment, after, more := strings.Cut(rest, "/")
+			var err error
+			if user, err = url.PathUnescape(segment); err != nil || !more {
+				s.fail(w, r, huma.Error404NotFound("no such path"))
+				return
+			}
+			path, named = "/"+after, true
+		}
+		ctx := r.Context()
+		if !public(path) {
+			caller, err := s.authenticate(r, user, named)
+			if err != nil {
+				s.fail(w, r, err)
+				return
+			}
+			ctx = context.WithValue(ctx, callerKey{}, caller)
+		}
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		inner := r.Clone(ctx)
+		plain, err := url.PathUnescape(path)
+		if err != nil {
+			s.fail(w, r, huma.Error404NotFound("no such path"))
+			return
+		}
+		inner.URL.Path, inner.URL.RawPath = plain, path
+		next.ServeHTTP(w, inner)
+	})
+}
+
+// public reports whether a path needs no credential.
+func public(path string) bool {
+	return path == "/health" || strings.HasPrefix(path, "/openapi")
+}

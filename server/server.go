@@ -1,0 +1,210 @@
+// Package server serves Oxbow over HTTP: the API, described by openapi.json. It has no logic of its own. A request is
+// checked, becomes a call of the Go client as the database role oxbow_app with the caller's user, and its result or
+// error becomes the answer.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/migrations"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Config configures a Server. Only DatabaseURL is required; a zero value is the default.
+type Config struct {
+	// DatabaseURL names the database. Its login must be a member of oxbow_app and oxbow_operator, or the owner of the
+	// schema. Sessions keep their role, so a pooler must not share connections between transactions.
+	DatabaseURL string
+	// Addr is where Run listens. Default: 127.0.0.1:8080.
+	Addr string
+	// Connections is the maximum number of connections for requests. Default: 10.
+	Connections int
+	// Embedder embeds queries. It must be the model of the database. Default: oxbow.LocalEmbedder.
+	Embedder oxbow.Embedder
+	// Issuer is the URL of an OpenID provider whose tokens are accepted beside API keys, and Audience the audience that
+	// they must have. Default: none.
+	Issuer, Audience string
+	// UserClaim is the claim of a token that holds the user's id. Default: sub.
+	UserClaim string
+	// Origins are the origins from which browsers may call the API (CORS). Default: none.
+	Origins []string
+	// RequestsPerSecond limits the requests of one key or token's user in this process. Bursts may be twice as large.
+	// Default: 100.
+	RequestsPerSecond float64
+	// StopTimeout is how long Run waits for running requests when it ends. Default: 30 seconds.
+	StopTimeout time.Duration
+	// Version is the version of the program, for openapi.json.
+	Version string
+	// Logger logs failures. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+// The limits of a request.
+const (
+	requestTimeout = 30 * time.Second
+	headerTimeout  = 10 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxBody        = 2 << 20  // bytes; content has at most 1 MiB, and JSON may need more for it
+	maxBulkBody    = 32 << 20 // bytes, for requests with many memories or messages
+)
+
+// Server answers requests. Make it with New, and Close it.
+type Server struct {
+	cfg     Config
+	log     *slog.Logger
+	app     *pgxpool.Pool // as oxbow_app: the requests of persons, apps and operators for a user
+	own     *pgxpool.Pool // as oxbow_operator: keys, log and the operators' views
+	client  *oxbow.Client // on app
+	tokens  *tokens       // nil without an issuer
+	limits  *limits
+	audit   *audit
+	api     huma.API
+	handler http.Handler
+}
+
+// New connects to the database and checks its schema and the login's rights.
+func New(ctx context.Context, cfg Config) (*Server, error) {
+	s := &Server{cfg: cfg.withDefaults()}
+	s.log = s.cfg.Logger
+	if err := s.connect(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	var err error
+	s.client, err = oxbow.New(s.app, oxbow.WithEmbedder(s.cfg.Embedder), oxbow.WithLogger(s.log))
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.tokens = newTokens(s.cfg)
+	s.limits = newLimits(s.cfg.RequestsPerSecond)
+	s.audit = newAudit(s.own, s.log)
+	s.handler = s.routes()
+	return s, nil
+}
+
+func (cfg Config) withDefaults() Config {
+	if cfg.Addr == "" {
+		cfg.Addr = "127.0.0.1:8080"
+	}
+	if cfg.Connections == 0 {
+		cfg.Connections = 10
+	}
+	if cfg.Embedder == nil {
+		cfg.Embedder = oxbow.LocalEmbedder()
+	}
+	if cfg.UserClaim == "" {
+		cfg.UserClaim = "sub"
+	}
+	if cfg.RequestsPerSecond == 0 {
+		cfg.RequestsPerSecond = 100
+	}
+	if cfg.StopTimeout == 0 {
+		cfg.StopTimeout = 30 * time.Second
+	}
+	if cfg.Version == "" {
+		cfg.Version = "dev"
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	return cfg
+}
+
+func (s *Server) connect(ctx context.Context) (err error) {
+	if s.own, err = poolAs(ctx, s.cfg.DatabaseURL, "oxbow_operator", 4); err != nil {
+		return err
+	}
+	if s.app, err = poolAs(ctx, s.cfg.DatabaseURL, "oxbow_app", s.cfg.Connections); err != nil {
+		return err
+	}
+	if err := migrations.Check(ctx, s.own); err != nil {
+		return err
+	}
+	return s.app.Ping(ctx)
+}
+
+// poolAs returns a pool whose sessions have a role, so that row-level security holds for every statement.
+func poolAs(ctx context.Context, url, role string, connections int) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	cfg.MaxConns = int32(connections)
+	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
+		cfg.ConnConfig.RuntimeParams["application_name"] = "oxbow serve"
+	}
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, "set role "+pgx.Identifier{role}.Sanitize()); err != nil {
+			return fmt.Errorf("the login must be the owner of the schema or a member of oxbow_app and oxbow_operator "+
+				"(grant %s to the login; oxbow migrate up makes the roles): %w", role, err)
+		}
+		return store.RegisterTypes(ctx, conn)
+	}
+	return pgxpool.NewWithConfig(ctx, cfg)
+}
+
+// Close writes what waits for the log and closes the connections. Requests must have ended.
+func (s *Server) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.StopTimeout)
+	defer cancel()
+	if s.client != nil {
+		if err := s.client.Close(ctx); err != nil {
+			s.log.WarnContext(ctx, "cannot report uses of memories", "error", err)
+		}
+	}
+	if s.audit != nil {
+		s.audit.close(ctx)
+	}
+	for _, pool := range []*pgxpool.Pool{s.app, s.own} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+}
+
+// Handler returns the handler of all routes.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Run listens and serves until ctx ends; then running requests may finish. started, if not nil, is called with the
+// address once it listens.
+func (s *Server) Run(ctx context.Context, started func(net.Addr)) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.cfg.Addr)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // broken connections
+	}
+	if started != nil {
+		started(listener.Addr())
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.StopTimeout)
+	defer cancel()
+	err = server.Shutdown(stop)
+	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}

@@ -1,0 +1,90 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/server"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// bench is a server on a database of its own.
+type bench struct {
+	url    string
+	dsn    string
+	pool   *pgxpool.Pool // as the owner
+	server *server.Server
+}
+
+func setup(t *testing.T, change ...func(*server.Config)) *bench {
+	t.Helper()
+	dsn := pgtest.Database(t)
+	cfg := server.Config{DatabaseURL: dsn, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	for _, c := range change {
+		c(&cfg)
+	}
+	s, err := server.New(t.Context(), cfg)
+	require.NoError(t, err)
+	h := httptest.NewServer(s.Handler())
+	t.Cleanup(func() { h.Close(); s.Close() })
+	return &bench{h.URL, dsn, pgtest.Open(t, dsn, ""), s}
+}
+
+// key returns the text of a new key. user is "" unless the role is person.
+func (b *bench) key(t *testing.T, role store.Role, user string) string {
+	t.Helper()
+	_, text, err := store.CreateAPIKey(t.Context(), b.pool, store.APIKey{Role: role, UserID: user, Name: "test"})
+	require.NoError(t, err)
+	return text
+}
+
+// answer is a response.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do makes a request with a key; body is encoded as JSON unless it is nil.
+func (b *bench) do(t *testing.T, key, method, path string, body any) answer {
+	t.Helper()
+	var text io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		require.NoError(t, err)
+		text = bytes.NewReader(encoded)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, b.url+path, text)
+	require.NoError(t, err)
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	read, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return answer{response.StatusCode, response.Header, read}
+}
+
+// as decodes an answer, which must have the given status.
+func as[T any](t *testing.T, status int, a answer) (v T) {
+	t.Helper()
+	require.Equal(t, status, a.status, "%s", a.body)
+	require.NoError(t, json.Unmarshal(a.body, &v), "%s", a.body)
+	return v
+}
+
+type object = map[string]any

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Role says what a caller of the API may do.
+type Role string
+
+// The roles.
+const (
+	RolePerson   Role = "person"   // reads and changes the data of one user
+	RoleApp      Role = "app"      // reads and changes the data of the user that the path names
+	RoleOperator Role = "operator" // an app that may also see the queue and all users
+)
+
+// ErrNoKey reports that a key of the API is unknown, expired or revoked. It does not say which.
+var ErrNoKey = errors.New("the API key is not valid")
+
+// APIKey is a key of the API, without its secret.
+type APIKey struct {
+	ID         uuid.UUID `json:"id"`
+	Role       Role      `json:"role"`
+	UserID     string    `json:"user_id,omitzero"` // of a person
+	Name       string    `json:"name"`
+	CreatedAt  time.Time `json:"created_at"`
+	ExpiresAt  time.Time `json:"expires_at,omitzero"`
+	RevokedAt  time.Time `json:"revoked_at,omitzero"`
+	LastUsedAt time.Time `json:"last_used_at,omitzero"` // to the minute
+}
+
+const (
+	keyPrefix  = "oxb_"
+	secretSize = 32
+)
+
+// CreateAPIKey stores a new key and returns the text that its holder sends. The text cannot be read again.
+func CreateAPIKey(ctx context.Context, db DB, key APIKey) (_ APIKey, secret string, err error) {
+	if key.ID, err = uuid.NewV7(); err != nil {
+		return key, "", err
+	}
+	random := make([]byte, secretSize)
+	rand.Read(random)
+	hash := sha256.Sum256(random)
+	key.CreatedAt, err = CollectOne[time.Time](ctx, db, `
+		insert into oxbow.api_keys (user_id, id, role, name, hash, expires_at) values ($1, $2, $3, $4, $5, $6)
+		returning created_at`, key.UserID, key.ID, key.Role, key.Name, hash[:], null(key.ExpiresAt))
+	return key, keyPrefix + base64.RawURLEncoding.EncodeToString(append(key.ID[:], random...)), err
+}
+
+// FindAPIKey returns the key with the given text, or ErrNoKey. It records that the key was used.
+func FindAPIKey(ctx context.Context, db DB, text string) (APIKey, error) {
+	encoded, ok := strings.CutPrefix(text, keyPrefix)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+	if !ok || err != nil || len(raw) != len(uuid.UUID{})+secretSize {
+		return APIKey{}, ErrNoKey
+	}
+	type row struct {
+		APIKey
+		Hash  []byte
+		Valid bool
+		Stale bool // last_used_at is to be written
+	}
+	found, err := CollectOne[row](ctx, db, `
+		select id, role, user_id, name, created_at, expires_at, revoked_at, last_used_at, hash,
+		       revoked_at is null and coalesce(expires_at > now(), true) as valid,
+		       coalesce(last_used_at < now() - interval '1 minute', true) as stale
+		  from oxbow.api_keys where id = $1`, uuid.UUID(raw[:len(uuid.UUID{})]))
+	if errors.Is(err, ErrNotFound) {
+		return APIKey{}, ErrNoKey
+	} else if err != nil {
+		return APIKey{}, err
+	}
+	hash := sha256.Sum256(raw[len(uuid.UUID{}):])
+	if subtle.ConstantTimeCompare(hash[:], found.Hash) != 1 || !found.Valid {
+		return APIKey{}, ErrNoKey
+	}
+	if found.Stale {
+		_, err = Exec(ctx, db, `update oxbow.api_keys set last_used_at = date_trunc('minute', now())
+			where user_id = $1 and id = $2`, found.UserID, found.ID)
+	}
+	return found.APIKey, err
+}
+
+// APIKeys returns all keys, the newest first.
+func APIKeys(ctx context.Context, db DB) ([]APIKey, error) {
+	return Collect[APIKey](ctx, db, `
+		select id, role, user_id, name, created_at, expires_at, revoked_at, last_used_at
+		  from oxbow.api_keys order by id desc`)
+}
+
+// RevokeAPIKey ends a key. Requests that are running finish. It returns ErrNotFound for an unknown key, and does
+// nothing for one that is revoked.
+func RevokeAPIKey(ctx context.Context, db DB, id uuid.UUID) error {
+	n, err := Exec(ctx, db, `update oxbow.api_keys set revoked_at = coalesce(revoked_at, now()) where id = $1`, id)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%w: no API key %s", ErrNotFound, id)
+	}
+	return err
+}
