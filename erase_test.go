@@ -73,6 +73,11 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 			  from oxbow.memories where user_id = $1 and content like '%rice%'`,
 		`update oxbow.memories set level = 'summary' where user_id = $1 and content like '%rice%'`,
 		`insert into oxbow.sensory (user_id, content) values ($1, $1 || ' opened a page')`,
+		`insert into oxbow.api_keys (user_id, id, role, name, hash)
+			values ($1, gen_random_uuid(), 'person', $1 || ' phone', '\x00')`,
+		`insert into oxbow.api_answers (user_id, key, request, answer) values ($1, $1 || ' key', '\x00', '{}')`,
+		`insert into oxbow.api_log (user_id, id, at, role, operation, status)
+			values ($1, gen_random_uuid(), now(), 'person', 'get-memory', 200)`,
 		`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at)
 			values ($1, md5($1)::uuid, $1, 3, now(), now())`,
 		`update oxbow.river_job

@@ -58,6 +58,9 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 		`insert into oxbow.weight_log (user_id, memory_type, memory_id, cause, before, after, actor)
 			select user_id, memory_type, memory_id, 'mentioned', 1, 2, 'cormorant' from oxbow.weight_log where user_id = $1`,
 		"update oxbow.embedding_refusals set reason = 'cormorant' where user_id = $1",
+		"update oxbow.api_keys set name = 'cormorant' where user_id = $1",
+		`update oxbow.api_answers set answer = '{"is": "cormorant"}' where user_id = $1`,
+		"update oxbow.api_log set target = 'cormorant' where user_id = $1",
 		"update oxbow.llm_calls set error = 'cormorant' where user_id = $1",
 		"update oxbow.memory_sources set session_id = 'cormorant' where user_id = $1",
 		`update oxbow.reflection_cycles set dropped = '["cormorant"]' where user_id = $1`,

@@ -23,6 +23,62 @@ ALTER TABLE oxbow.activity ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 ALTER TABLE ONLY oxbow.activity
     ADD CONSTRAINT activity_pkey PRIMARY KEY (user_id, id);
 
+-- api_answers
+
+CREATE TABLE oxbow.api_answers (
+    user_id text NOT NULL,
+    key text NOT NULL,
+    request bytea NOT NULL,
+    answer jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.api_answers
+    ADD CONSTRAINT api_answers_pkey PRIMARY KEY (user_id, key);
+
+CREATE INDEX api_answers_created_idx ON oxbow.api_answers USING btree (created_at);
+
+-- api_keys
+
+CREATE TABLE oxbow.api_keys (
+    user_id text NOT NULL,
+    id uuid NOT NULL,
+    role text NOT NULL,
+    name text NOT NULL,
+    hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    CONSTRAINT expires_after CHECK ((COALESCE((expires_at > created_at), true) OR oxbow.reject('expires_at'::text, (expires_at)::text, 'must be in the future'::text))),
+    CONSTRAINT name_length CHECK ((((octet_length(name) >= 1) AND (octet_length(name) <= 255)) OR oxbow.reject('name'::text, name, 'must have 1 to 255 bytes'::text))),
+    CONSTRAINT role_known CHECK (((role = ANY (ARRAY['person'::text, 'app'::text, 'operator'::text])) OR oxbow.reject('role'::text, role, 'must be person, app or operator'::text))),
+    CONSTRAINT user_of_role CHECK ((((role = 'person'::text) = (user_id <> ''::text)) OR oxbow.reject('user_id'::text, user_id, 'must name the person of a key of role person, and be empty for other roles'::text)))
+);
+
+ALTER TABLE ONLY oxbow.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (user_id, id);
+
+CREATE INDEX api_keys_id_idx ON oxbow.api_keys USING btree (id);
+
+-- api_log
+
+CREATE TABLE oxbow.api_log (
+    user_id text NOT NULL,
+    id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    key_id uuid,
+    role text NOT NULL,
+    operation text NOT NULL,
+    target text,
+    status integer NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.api_log
+    ADD CONSTRAINT api_log_pkey PRIMARY KEY (user_id, id);
+
+CREATE INDEX api_log_at_idx ON oxbow.api_log USING btree (at);
+
 -- category_names
 
 CREATE TABLE oxbow.category_names (

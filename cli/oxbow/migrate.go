@@ -42,7 +42,7 @@ func migrateDownCommand(a *app) *cobra.Command {
 		Use:   "down",
 		Short: "Revert migrations, which deletes data",
 		Long: `Revert the migrations above version --to. Version 0, the default, drops the schema oxbow with all memories and
-jobs. The extensions and the roles oxbow_app and oxbow_worker remain, because others may use them.`,
+jobs. The extensions and the roles oxbow_app, oxbow_worker and oxbow_operator remain, because others may use them.`,
 		RunE: a.needsDatabase(func(cmd *cobra.Command, _ []string) error {
 			if err := a.confirmable(cmd.CommandPath(), yes); err != nil {
 				return err

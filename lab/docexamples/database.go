@@ -58,7 +58,7 @@ func (db *database) prepare(ctx context.Context) error {
 		return err
 	}
 	// The group roles belong to the cluster and outlive this database, so the admin creates them.
-	for _, role := range []string{"oxbow_app", "oxbow_worker"} {
+	for _, role := range []string{"oxbow_app", "oxbow_worker", "oxbow_operator"} {
 		_, err := db.conn.Exec(ctx, "create role "+role+" nologin")
 		var pgErr *pgconn.PgError
 		if err != nil && (!errors.As(err, &pgErr) || pgErr.Code != "42710") { // duplicate object
@@ -71,7 +71,7 @@ func (db *database) prepare(ctx context.Context) error {
 	if db.app, err = db.login(ctx, "oxbow_docs_app_"+id); err != nil {
 		return err
 	}
-	_, err = db.conn.Exec(ctx, "grant oxbow_app to "+db.roles[1])
+	_, err = db.conn.Exec(ctx, "grant oxbow_app to "+db.roles[1]+"; grant oxbow_app, oxbow_operator to "+db.roles[0])
 	return err
 }
 

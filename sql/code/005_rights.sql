@@ -41,4 +41,6 @@ begin
   end if;
 end $$;
 
-call oxbow.grant_worker('river_job_state_in_bitmask'); -- River's; used in an index that inserting a job evaluates
+-- River's; used in an index that inserting or changing a job evaluates
+call oxbow.grant_worker('river_job_state_in_bitmask');
+call oxbow.grant_operator('river_job_state_in_bitmask');
