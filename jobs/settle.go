@@ -45,7 +45,7 @@ type settleWorker struct{ Config }
 // Work settles in batches, one transaction each, until a batch is not full.
 func (w *settleWorker) Work(ctx context.Context, _ *river.Job[SettleArgs]) error {
 	return errors.Join(w.settleTraits(ctx), w.expireMemories(ctx), w.settleLevels(ctx), w.walkReviews(ctx),
-		w.trimWeightLog(ctx))
+		w.trimWeightLog(ctx), w.trimAPI(ctx))
 }
 
 func (w *settleWorker) settleTraits(ctx context.Context) error {
@@ -140,6 +140,15 @@ func (w *settleWorker) walkReviews(ctx context.Context) error {
 func (w *settleWorker) trimWeightLog(ctx context.Context) error {
 	for range settleBatches {
 		if n, err := store.TrimWeightLog(ctx, w.DB, time.Now(), settleLog); err != nil || n < settleLog {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *settleWorker) trimAPI(ctx context.Context) error {
+	for range settleBatches {
+		if n, err := store.TrimAPI(ctx, w.DB, time.Now(), settleLog); err != nil || n < settleLog {
 			return err
 		}
 	}

@@ -210,6 +210,7 @@ insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, s
   ('weight_min', 0.01, 0, 1, 'weight', 'W', 'minimum that is shown'),
   ('weight_max', 2, 1, 100, 'weight', 'W', 'maximum that is shown'),
   ('weight_log_days', 90, 1, 3650, 'days', 'design §11', 'for which the log keeps a change of a weight'),
+  ('api_log_days', 365, 1, 3650, 'days', 'design §12', 'for which the log keeps who read or changed what over HTTP'),
   ('related_links', 5, 0, 100, 'links', 'C §8.3', 'to related memories, of a memory when it is indexed'),
   ('related_shared', 20, 1, 500, 'memories', 'C §8.3', 'maximum that share a name or a subject which relates them'),
   ('level_summary_weight', 0.3, 0, 10, 'weight', 'W', 'below which a memory is kept as a summary'),

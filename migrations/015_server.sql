@@ -23,7 +23,7 @@ create table oxbow.api_keys (
 );
 create index api_keys_id_idx on oxbow.api_keys (id);
 
--- Answers to requests with an Idempotency-Key. A repeated request gets the same answer; sweep deletes them after a day.
+-- Answers to requests with an Idempotency-Key. A repeated request gets the same answer; settle deletes them after a day.
 create table oxbow.api_answers (
   user_id    text not null,
   key        text not null,
@@ -34,7 +34,7 @@ create table oxbow.api_answers (
 );
 create index api_answers_created_idx on oxbow.api_answers (created_at);
 
--- The audit log: one row per request that read or changed a user's data. sweep deletes rows after the policy's days.
+-- The audit log: one row per request that read or changed a user's data. settle deletes rows after api_log_days.
 create table oxbow.api_log (
   user_id    text not null,
   id         uuid not null, -- ordered by time

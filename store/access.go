@@ -43,3 +43,17 @@ func LogAccess(ctx context.Context, db DB, entries []Access) error {
 		on conflict do nothing`, encoded)
 	return err
 }
+
+// TrimAPI deletes at most limit answers to repeated requests and as many entries of the log of accesses that are too
+// old, and returns the larger number. Fewer than limit means that none are left.
+func TrimAPI(ctx context.Context, db DB, now time.Time, limit int) (int, error) {
+	return one[int](ctx, db, "trim what the server keeps", `select oxbow.trim_api($1, $2)`, now, limit)
+}
+
+// AccessLog returns entries of the log of accesses to a user's data, at most limit, the latest first, before the entry
+// with the given id unless it is uuid.Nil.
+func AccessLog(ctx context.Context, db DB, userID string, before uuid.UUID, limit int) ([]Access, error) {
+	return Collect[Access](ctx, db, `
+		select user_id, id, at, key_id, role, operation, target, status from oxbow.api_log
+		 where user_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`, userID, pointer(before), limit)
+}

@@ -188,11 +188,11 @@ func messagesOf(rows []messageRow) []Message {
 
 // KnownFact is a fact as it was known at a given time.
 type KnownFact struct {
-	ID        uuid.UUID
-	Content   string
-	Category  string    // empty: none
-	ValidAt   time.Time // when it became true
-	InvalidAt time.Time // when it ceased to be true; zero: not known to have ended
+	ID        uuid.UUID `json:"id"`
+	Content   string    `json:"content"`
+	Category  string    `json:"category,omitzero"`
+	ValidAt   time.Time `json:"valid_at"`            // when it became true
+	InvalidAt time.Time `json:"invalid_at,omitzero"` // when it ceased to be true; absent: not known to have ended
 }
 
 // FactsAsOf calls oxbow.facts_as_of. The zero time means now.

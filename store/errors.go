@@ -135,7 +135,7 @@ func Explain(err error) error {
 	}
 	k, ok := known[pg.Code]
 	if !ok {
-		return err
+		return explainConnection(err)
 	}
 	todo := k.todo
 	if strings.HasSuffix(pg.Message, "for schema oxbow") {

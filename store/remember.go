@@ -221,3 +221,17 @@ func (b *Batch) Resolve(ctx context.Context, db DB, userID string) error {
 	}
 	return nil
 }
+
+// AddMemoryV1 stores a memory with the types of version 1 and returns its id.
+func AddMemoryV1(ctx context.Context, db DB, userID, content, memoryType string, metadata any) (uuid.UUID, error) {
+	encoded, err := ValidateMetadata(metadata)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if err := checkTexts(userID, content); err != nil {
+		return uuid.Nil, err
+	}
+	return CollectOne[uuid.UUID](ctx, db, `
+		select oxbow.add_memory(user_id => $1, content => $2, memory_type => coalesce(nullif($3::text, ''), 'general'),
+		       metadata => $4::jsonb)`, userID, content, memoryType, encoded)
+}

@@ -1,0 +1,35 @@
+-- What "oxbow serve" keeps (migrations/015_server.sql).
+
+-- trim_api deletes at most _limit answers to repeated requests that are older than a day, and as many rows of the audit
+-- log that are older than the policy api_log_days. It returns the larger of the two numbers.
+create or replace function oxbow.trim_api(_now timestamptz, _limit integer) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _before constant timestamptz := _now - make_interval(secs => 86400 * oxbow.policy('api_log_days'));
+  _answers bigint;
+  _entries bigint;
+begin
+  delete from oxbow.api_answers a
+   using (select d.user_id, d.key from oxbow.api_answers d where d.created_at < _now - interval '1 day'
+           order by d.created_at limit _limit for update skip locked) d
+   where a.user_id = d.user_id and a.key = d.key;
+  get diagnostics _answers = row_count;
+  delete from oxbow.api_log l
+   using (select d.user_id, d.id from oxbow.api_log d where d.at < _before order by d.at limit _limit
+            for update skip locked) d
+   where l.user_id = d.user_id and l.id = d.id;
+  get diagnostics _entries = row_count;
+  return greatest(_answers, _entries);
+end $$;
+call oxbow.grant_worker('trim_api');
+
+-- user_after returns the first user after the given one who has memories, messages or settings, or null.
+create or replace function oxbow.user_after(_user_id text) returns text
+language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+  select least(
+    (select m.user_id from oxbow.memories m where m.user_id > _user_id order by m.user_id limit 1),
+    (select m.user_id from oxbow.messages m where m.user_id > _user_id order by m.user_id limit 1),
+    (select u.user_id from oxbow.users u where u.user_id > _user_id order by u.user_id limit 1));
+$$;
+call oxbow.grant_worker('user_after');
+call oxbow.grant_operator('user_after');

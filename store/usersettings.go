@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// UserSettings are the settings of a user. The zero value is the default.
+type UserSettings struct {
+	Timezone  string `json:"timezone,omitzero" doc:"Such as Asia/Shanghai. Absent: unknown, and dates are read in UTC"`
+	Language  string `json:"language,omitzero" doc:"Such as zh. Absent: unknown"`
+	OptedOut  bool   `json:"opted_out,omitzero" doc:"Nothing is inferred about the user"`
+	Reconcile *bool  `json:"reconcile,omitempty" doc:"Whether facts of applications replace others. Absent: as configured"`
+}
+
+// SettingsOf returns the settings of a user.
+func SettingsOf(ctx context.Context, db DB, userID string) (UserSettings, error) {
+	s, err := CollectOne[UserSettings](ctx, db, `
+		select timezone, language, opted_out, reconcile from oxbow.users where user_id = $1`, userID)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return s, err
+}
+
+// SetSettings replaces the settings of a user.
+func SetSettings(ctx context.Context, db DB, userID string, s UserSettings) error {
+	if err := errors.Join(text("timezone", s.Timezone), text("language", s.Language)); err != nil {
+		return err
+	}
+	if len(s.Language) > maxUserID {
+		return Invalid("language", s.Language, "must have at most 255 bytes")
+	}
+	_, err := Exec(ctx, db, `
+		insert into oxbow.users (user_id, timezone, language, opted_out, reconcile) values ($1, $2, $3, $4, $5)
+		on conflict (user_id) do update set timezone = excluded.timezone, language = excluded.language,
+		  opted_out = excluded.opted_out, reconcile = excluded.reconcile, updated_at = now()`,
+		userID, pointer(s.Timezone), pointer(s.Language), s.OptedOut, s.Reconcile)
+	return err
+}
