@@ -19,8 +19,8 @@ import (
 func (s *Server) logged(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 	who := callerOf(ctx.Context())
-	if who.user == "" {
-		return
+	if who.user == "" || ctx.Operation().OperationID == eraseUserID && ctx.Status() == http.StatusOK {
+		return // the log of an erased user is erased, and the receipt proves it
 	}
 	s.audit.add(store.Access{
 		UserID: who.user, At: time.Now(), KeyID: who.key, Role: who.role, Operation: ctx.Operation().OperationID,
@@ -38,34 +38,60 @@ const (
 type audit struct {
 	pool    *pgxpool.Pool
 	log     *slog.Logger
-	entries chan store.Access
+	entries chan entry
 	done    sync.WaitGroup
 }
 
+// entry is an entry to write or, if written is not nil, a request to write what came before it.
+type entry struct {
+	store.Access
+	written chan struct{}
+}
+
 func newAudit(pool *pgxpool.Pool, log *slog.Logger) *audit {
-	a := &audit{pool: pool, log: log, entries: make(chan store.Access, auditLimit)}
+	a := &audit{pool: pool, log: log, entries: make(chan entry, auditLimit)}
 	a.done.Go(a.run)
 	return a
 }
 
-func (a *audit) add(entry store.Access) { a.entries <- entry }
+func (a *audit) add(access store.Access) { a.entries <- entry{Access: access} }
+
+// flush returns once all entries that were added before are written.
+func (a *audit) flush(ctx context.Context) error {
+	written := make(chan struct{})
+	a.entries <- entry{written: written}
+	select {
+	case <-written:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 func (a *audit) run() {
 	for first := range a.entries {
-		batch := []store.Access{first}
+		var batch []store.Access
+		var written chan struct{}
 		timer := time.After(auditInterval)
-		for open, full := true, false; open && !full; {
+		for e, open := first, true; open; {
+			if written = e.written; written != nil {
+				break
+			}
+			if batch = append(batch, e.Access); len(batch) == auditLimit {
+				break
+			}
 			select {
-			case entry, ok := <-a.entries:
-				if open = ok; ok {
-					batch = append(batch, entry)
-					full = len(batch) == auditLimit
-				}
+			case e, open = <-a.entries:
 			case <-timer:
-				full = true
+				open = false
 			}
 		}
-		a.write(batch)
+		if len(batch) > 0 {
+			a.write(batch)
+		}
+		if written != nil {
+			close(written)
+		}
 	}
 }
 
@@ -115,6 +141,8 @@ func (s *Server) identified(next http.Handler) http.Handler {
 			id = uuid.NewString()
 		}
 		w.Header().Set("X-Request-Id", id)
+		// The connection may have the deadline of an earlier request.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id)))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/oxbow-memory/oxbow/migrations"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // Health says whether the server can answer requests.
@@ -15,7 +16,7 @@ type Health struct {
 func (s *Server) registerHealth() {
 	handle(s, op("health", http.MethodGet, "/health", "health", "Check that the server reaches its database", noAuth),
 		func(ctx context.Context, _ *nothing) (Health, error) {
-			return Health{"ok"}, migrations.Check(ctx, s.own)
+			return Health{"ok"}, store.Explain(migrations.Check(ctx, s.own))
 		})
 }
 
@@ -23,5 +24,14 @@ func (s *Server) registerHealth() {
 func (s *Server) register() {
 	s.registerHealth()
 	s.registerMemories()
+	s.registerChanges()
+	s.registerMessages()
 	s.registerRecall()
+	s.registerTraits()
+	s.registerDocuments()
+	s.registerTransfer()
+	s.registerUser()
+	s.registerOperations()
+	s.registerOperators()
+	s.registerV1()
 }

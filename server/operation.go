@@ -20,10 +20,19 @@ type list[T any] struct {
 	Next  string `json:"next_cursor,omitzero" doc:"The cursor of the next page; absent on the last"`
 }
 
+// listed is a list that is not divided into pages.
+func listed[T any](items []T, err error) (list[T], error) {
+	if items == nil {
+		items = []T{}
+	}
+	return list[T]{Items: items}, err
+}
+
 // op returns the description of an operation. Every one needs a credential unless it is marked public.
 func op(id, method, path, tag, summary string, options ...func(*huma.Operation)) huma.Operation {
 	o := huma.Operation{OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary,
-		MaxBodyBytes: maxBody, Security: []map[string][]string{{"bearer": {}}},
+		MaxBodyBytes: maxBody, BodyReadTimeout: requestTimeout, RejectUnknownQueryParameters: true,
+		Security: []map[string][]string{{"bearer": {}}},
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
 			http.StatusServiceUnavailable}}
 	for _, option := range options {
@@ -41,11 +50,15 @@ func forUser[I, O any](s *Server, o huma.Operation, f func(ctx context.Context, 
 		user := callerOf(ctx).user
 		if user == "" {
 			var none O
-			return none, huma.Error400BadRequest("an app's or an operator's key must name the user in the path: " +
-				userPrefix + "{user_id}" + o.Path)
+			return none, errNoUser(o.Path)
 		}
 		return f(ctx, user, in)
 	})
+}
+
+func errNoUser(path string) error {
+	return huma.Error400BadRequest("an app's or an operator's key must name the user in the path: " +
+		userPrefix + "{user_id}" + path)
 }
 
 // forOperator registers an operation that only operators may use.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/documents"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -20,6 +22,7 @@ var statuses = []struct {
 	{oxbow.ErrNotFound, http.StatusNotFound},
 	{oxbow.ErrNoReceipt, http.StatusNotFound},
 	{store.ErrNoFile, http.StatusNotFound},
+	{store.ErrOtherRequest, http.StatusUnprocessableEntity},
 	{oxbow.ErrSuperseded, http.StatusConflict},
 	{oxbow.ErrForgotten, http.StatusConflict},
 	{oxbow.ErrNotForgotten, http.StatusConflict},
@@ -45,7 +48,13 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 		if bad.Value != "" {
 			detail.Value = bad.Value
 		}
+		if bad.Index >= 0 {
+			detail.Location = fmt.Sprintf("[%d].%s", bad.Index, bad.Field)
+		}
 		return huma.Error422UnprocessableEntity(bad.Error(), detail)
+	}
+	if bad, ok := errors.AsType[*documents.Error](err); ok {
+		return huma.Error422UnprocessableEntity(bad.Error())
 	}
 	for _, known := range statuses {
 		if errors.Is(err, known.err) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -27,7 +28,7 @@ func (s *Server) routes() http.Handler {
 	s.register()
 
 	mux := http.NewServeMux()
-	mux.Handle(prefix+"/", s.forUser(v1))
+	mux.Handle(prefix+"/", s.forUser(tagged(v1)))
 	handler := http.Handler(gzhttp.GzipHandler(mux))
 	if len(s.cfg.Origins) > 0 {
 		handler = cors.New(cors.Options{
@@ -42,10 +43,11 @@ func (s *Server) routes() http.Handler {
 
 // describe returns the parts of openapi.json that are not operations.
 func (s *Server) describe() huma.Config {
-	cfg := huma.DefaultConfig("Oxbow", s.cfg.Version)
+	cfg := huma.DefaultConfig("Oxbow", "1")
 	cfg.CreateHooks = nil // no "$schema" in answers
 	cfg.DocsPath = ""     // it would load a script from elsewhere
-	cfg.Info.Description = "Long-term memory about users. Times are RFC 3339. Errors are RFC 9457 problems."
+	cfg.Info.Description = "Long-term memory about users. Times are RFC 3339. Errors are RFC 9457 problems. " +
+		"Answers to GET have an ETag; with If-None-Match, an unchanged one is not sent again."
 	cfg.Servers = []*huma.Server{
 		{URL: prefix, Description: "A person's key or token: the person's own data"},
 		{URL: userPrefix + "{user_id}", Description: "An app's or an operator's key: the data of the user in the path",
@@ -80,7 +82,13 @@ func (s *Server) forUser(next http.Handler) http.Handler {
 			}
 			ctx = context.WithValue(ctx, callerKey{}, caller)
 		}
-		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		timeout := requestTimeout
+		if path == "/export" || path == "/import" {
+			timeout = transferTimeout
+		} else { // a client that reads too slowly does not hold memory for long
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + chunkTimeout))
+		}
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		inner := r.Clone(ctx)
 		plain, err := url.PathUnescape(path)

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,8 +24,8 @@ import (
 
 // Config configures a Server. Only DatabaseURL is required; a zero value is the default.
 type Config struct {
-	// DatabaseURL names the database. Its login must be a member of oxbow_app and oxbow_operator, or the owner of the
-	// schema. Sessions keep their role, so a pooler must not share connections between transactions.
+	// DatabaseURL names the database. Its login must be a member of oxbow_app and oxbow_operator, or a superuser.
+	// Sessions keep their role, so a pooler must not share connections between transactions.
 	DatabaseURL string
 	// Addr is where Run listens. Default: 127.0.0.1:8080.
 	Addr string
@@ -69,6 +70,7 @@ type Server struct {
 	tokens  *tokens       // nil without an issuer
 	limits  *limits
 	audit   *audit
+	closed  sync.Once
 	api     huma.API
 	handler http.Handler
 }
@@ -147,7 +149,7 @@ func poolAs(ctx context.Context, url, role string, connections int) (*pgxpool.Po
 	}
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "set role "+pgx.Identifier{role}.Sanitize()); err != nil {
-			return fmt.Errorf("the login must be the owner of the schema or a member of oxbow_app and oxbow_operator "+
+			return fmt.Errorf("the login must be a member of oxbow_app and oxbow_operator "+
 				"(grant %s to the login; oxbow migrate up makes the roles): %w", role, err)
 		}
 		return store.RegisterTypes(ctx, conn)
@@ -156,7 +158,10 @@ func poolAs(ctx context.Context, url, role string, connections int) (*pgxpool.Po
 }
 
 // Close writes what waits for the log and closes the connections. Requests must have ended.
-func (s *Server) Close() {
+// A second call does nothing.
+func (s *Server) Close() { s.closed.Do(s.close) }
+
+func (s *Server) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.StopTimeout)
 	defer cancel()
 	if s.client != nil {

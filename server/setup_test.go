@@ -2,11 +2,13 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -15,6 +17,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/server"
 	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/worker"
 )
 
 // bench is a server on a database of its own.
@@ -25,7 +28,7 @@ type bench struct {
 	server *server.Server
 }
 
-func setup(t *testing.T, change ...func(*server.Config)) *bench {
+func setup(t testing.TB, change ...func(*server.Config)) *bench {
 	t.Helper()
 	dsn := pgtest.Database(t)
 	cfg := server.Config{DatabaseURL: dsn, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
@@ -40,7 +43,7 @@ func setup(t *testing.T, change ...func(*server.Config)) *bench {
 }
 
 // key returns the text of a new key. user is "" unless the role is person.
-func (b *bench) key(t *testing.T, role store.Role, user string) string {
+func (b *bench) key(t testing.TB, role store.Role, user string) string {
 	t.Helper()
 	_, text, err := store.CreateAPIKey(t.Context(), b.pool, store.APIKey{Role: role, UserID: user, Name: "test"})
 	require.NoError(t, err)
@@ -54,11 +57,15 @@ type answer struct {
 	body   []byte
 }
 
-// do makes a request with a key; body is encoded as JSON unless it is nil.
-func (b *bench) do(t *testing.T, key, method, path string, body any) answer {
+// do makes a request with a key; body is encoded as JSON unless it is nil, text or bytes. headers are names and values.
+func (b *bench) do(t testing.TB, key, method, path string, body any, headers ...string) answer {
 	t.Helper()
 	var text io.Reader
-	if body != nil {
+	switch body := body.(type) {
+	case nil:
+	case string:
+		text = strings.NewReader(body)
+	default:
 		encoded, err := json.Marshal(body)
 		require.NoError(t, err)
 		text = bytes.NewReader(encoded)
@@ -71,6 +78,9 @@ func (b *bench) do(t *testing.T, key, method, path string, body any) answer {
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
 	response, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	defer response.Body.Close()
@@ -80,7 +90,7 @@ func (b *bench) do(t *testing.T, key, method, path string, body any) answer {
 }
 
 // as decodes an answer, which must have the given status.
-func as[T any](t *testing.T, status int, a answer) (v T) {
+func as[T any](t testing.TB, status int, a answer) (v T) {
 	t.Helper()
 	require.Equal(t, status, a.status, "%s", a.body)
 	require.NoError(t, json.Unmarshal(a.body, &v), "%s", a.body)
@@ -88,3 +98,38 @@ func as[T any](t *testing.T, status int, a answer) (v T) {
 }
 
 type object = map[string]any
+
+// page is a page of a list.
+type page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next_cursor"`
+}
+
+// work runs the jobs that are due.
+func (b *bench) work(t testing.TB) {
+	t.Helper()
+	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer w.Close()
+	require.NoError(t, w.RunUntilIdle(t.Context(), nil))
+}
+
+// add adds a memory and returns its id.
+func (b *bench) add(t testing.TB, key string, memory object) string {
+	t.Helper()
+	return as[server.Added](t, 200, b.do(t, key, http.MethodPost, "/v1/memories", memory)).ID.String()
+}
+
+func jsonText(t testing.TB, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func contextWithCancel(t testing.TB) (context.Context, context.CancelFunc) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	return ctx, cancel
+}

@@ -1,0 +1,49 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/oxbow-memory/oxbow/documents"
+)
+
+// NewDocument is a text file to add.
+type NewDocument struct {
+	Path      string         `json:"path" minLength:"1" maxLength:"1024" doc:"A path or URL. The file replaces one with the same path"`
+	Content   string         `json:"content" minLength:"1"`
+	MediaType string         `json:"media_type,omitzero" enum:"text/plain,text/markdown,text/html" doc:"Default: by the path and the content"`
+	Metadata  map[string]any `json:"metadata,omitempty"`
+	ChunkSize int            `json:"chunk_size,omitzero" minimum:"100" maximum:"20000" doc:"Maximum length of a chunk in characters. Default: 1000"`
+	Overlap   *int           `json:"overlap,omitempty" minimum:"0" maximum:"10000" doc:"Characters that a chunk repeats. Default: a tenth of chunk_size"`
+}
+
+func (s *Server) registerDocuments() {
+	forUser(s, op("add-document", http.MethodPost, "/documents", "documents",
+		"Add a text, Markdown or HTML file", bulk),
+		s.addDocument)
+	forUser(s, op("list-documents", http.MethodGet, "/documents", "documents", "List files by path"),
+		func(ctx context.Context, user string, _ *nothing) (list[documents.File], error) {
+			return listed(documents.Files(ctx, s.client, user))
+		})
+	forUser(s, op("delete-document", http.MethodDelete, "/documents", "documents",
+		"Erase a file and its memories for ever"),
+		func(ctx context.Context, user string, in *struct {
+			Path string `query:"path" required:"true" minLength:"1" maxLength:"1024"`
+		}) (Deleted, error) {
+			rows, err := documents.Delete(ctx, s.client, user, in.Path)
+			return Deleted{rows}, err
+		})
+}
+
+func (s *Server) addDocument(ctx context.Context, user string, in *struct {
+	Body NewDocument
+}) (documents.Report, error) {
+	d := in.Body
+	f := documents.NewFile{UserID: user, Path: d.Path, MediaType: d.MediaType, Content: strings.NewReader(d.Content),
+		ChunkSize: d.ChunkSize, Overlap: d.Overlap}
+	if d.Metadata != nil {
+		f.Metadata = d.Metadata
+	}
+	return documents.Ingest(ctx, s.client, f)
+}
