@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/oxbow-memory/oxbow/internal/localpg"
 	"github.com/oxbow-memory/oxbow/migrations"
@@ -19,15 +21,16 @@ import (
 
 func devCommand(a *app) *cobra.Command {
 	var flags workFlags
+	var http serveFlags
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "dev [-- COMMAND ARG...]",
-		Short: "Run a development environment: PostgreSQL, the schema and a worker",
-		Long: `Run a development environment until interrupted: migrate the database and run a worker.
+		Short: "Run a development environment: PostgreSQL, the schema, a worker and the HTTP API",
+		Long: `Run a development environment until interrupted: migrate the database, run a worker and serve the HTTP API.
 
 Without DATABASE_URL, start a private PostgreSQL on a Unix socket. Its data is kept for the next run.
 
-With a command, run it instead of a worker, with DATABASE_URL in its environment, and exit when it ends.`,
+With a command, run it instead of these, with DATABASE_URL in its environment, and exit when it ends.`,
 		Example: `  oxbow dev
   oxbow dev -- oxbow recall ada "where does she live?"`,
 		Args: cobra.ArbitraryArgs,
@@ -53,19 +56,47 @@ With a command, run it instead of a worker, with DATABASE_URL in its environment
 			if len(command) > 0 {
 				return a.runCommand(ctx, command)
 			}
-			w, err := worker.New(ctx, flags.config(a.databaseURL, a.serviceLogger()))
-			if err != nil {
-				return err
-			}
-			defer w.Close()
-			a.printf("The worker is running. Interrupt it to stop.\n")
-			return w.Run(ctx)
+			return a.workAndServe(ctx, &flags, &http)
 		},
 	}
 	flags.add(cmd.Flags())
+	http.addAddress(cmd.Flags())
 	cmd.Flags().StringVar(&dir, "data-dir", "",
 		"`directory` of the private PostgreSQL (default: in the user's data directory)")
 	return cmd
+}
+
+// workAndServe runs a worker and the server until ctx or one of them ends.
+func (a *app) workAndServe(ctx context.Context, flags *workFlags, http *serveFlags) error {
+	w, err := worker.New(ctx, flags.config(a.databaseURL, a.serviceLogger()))
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	http.embedding, http.cfg.RequestsPerSecond = flags.embedding, 1000
+	if http.cfg.Addr == "" {
+		http.cfg.Addr = freeAddress(ctx)
+	}
+	cfg, err := http.config(a.databaseURL, a.serviceLogger())
+	if err != nil {
+		return err
+	}
+	a.printf("The worker is running. Interrupt it to stop.\n")
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return w.Run(ctx) })
+	both.Go(func() error { return a.serve(ctx, cfg) })
+	return both.Wait()
+}
+
+// freeAddress returns the usual address or, if another program listens there, one with any port.
+func freeAddress(ctx context.Context) string {
+	const usual = "127.0.0.1:8080"
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", usual)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	_ = listener.Close() // it is used at once
+	return usual
 }
 
 // printServer prints where the private PostgreSQL runs, and how to connect to it.

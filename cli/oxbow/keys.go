@@ -117,7 +117,7 @@ func keyURI(ctx context.Context) (string, error) {
 }
 
 func keysCommand(a *app) *cobra.Command {
-	return group("keys", "Generate keys that seal secret memories",
+	return group("keys", "Generate keys that seal secret memories, and manage those of the HTTP API",
 		`Generate keys that seal secret memories and messages, which are those of sensitivity 3. Clients seal and open
 their texts; the database never has them in clear text. The keys are a Tink keyset in JSON, in the variable
 OXBOW_KEYSET. With OXBOW_KMS_URI, the keyset is encrypted with a key of a key management service, and useless
@@ -126,7 +126,7 @@ without it:
   aws-kms://arn:aws:kms:REGION:ACCOUNT:key/ID   with the credentials that AWS's tools use: environment, files, roles
   hcvault://HOST:PORT/MOUNT/keys/NAME           a transit key of Vault; VAULT_TOKEN, VAULT_NAMESPACE, VAULT_CACERT, …
 
-Without the keys, sealed texts cannot be read.`,
+Without the keys, sealed texts cannot be read. The keys of the HTTP API are others: see "oxbow keys api".`,
 		&cobra.Command{
 			Use:     "new",
 			Short:   "Print a new keyset",
@@ -168,7 +168,7 @@ programs, then run "oxbow rotate-keys".`,
 				}
 				return a.printKeys(cmd.Context(), k)
 			},
-		})
+		}, apiKeysCommand(a))
 }
 
 func (a *app) printKeys(ctx context.Context, k *sealed.Keys) error {

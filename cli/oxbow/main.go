@@ -85,7 +85,7 @@ schema; "oxbow work" runs the jobs that an insert causes.`,
 		weightCommand(a), entitiesCommand(a), verifyCommand(a), tierCommand(a), forgetCommand(a), restoreCommand(a),
 		mergeCommand(a), unmergeCommand(a), eraseCommand(a), endSessionCommand(a), sensoryCommand(a))
 	add("Traits", reflectCommand(a), traitsCommand(a), traitCommand(a), checkCommand(a))
-	add("Operation", migrateCommand(a), workCommand(a), devCommand(a), statusCommand(a), topCommand(a), jobsCommand(a),
+	add("Operation", migrateCommand(a), workCommand(a), serveCommand(a), devCommand(a), statusCommand(a), topCommand(a), jobsCommand(a),
 		doctorCommand(a), reembedCommand(a), keysCommand(a), rotateKeysCommand(a), evalCommand(a))
 	a.prepare(root)
 	root.InitDefaultHelpCmd()
@@ -99,12 +99,16 @@ schema; "oxbow work" runs the jobs that an insert causes.`,
 	return root
 }
 
-// versionLine returns the program's version as Go recorded it (a tag, a pseudo-version of the commit, or "(devel)" for
-// a build without version control), and the Go release and platform of the build.
-func versionLine() string {
-	version := "unknown"
+// version returns the program's version as Go recorded it: a tag, a pseudo-version of the commit, or "(devel)" for a
+// build without version control.
+func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
+		return info.Main.Version
 	}
-	return fmt.Sprintf("%s (%s, %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return "unknown"
+}
+
+// versionLine returns the program's version, and the Go release and platform of the build.
+func versionLine() string {
+	return fmt.Sprintf("%s (%s, %s/%s)", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

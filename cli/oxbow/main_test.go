@@ -74,15 +74,18 @@ const someID = "0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1"
 func TestWrongCommandLines(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	for says, args := range map[string][]string{
-		`unknown command "nope" for "oxbow"`:                        {"nope"},
-		`unknown command "upp" for "oxbow migrate"`:                 {"migrate", "upp"},
-		`missing subcommand of "oxbow migrate": up, down or status`: {"migrate"},
-		`missing subcommand of "oxbow keys": new, add or encrypt`:   {"keys"},
-		`unknown command "extra" for "oxbow migrate up"`:            {"migrate", "up", "extra"},
-		`expected USER TEXT, got 1 argument`:                        {"remember", "u"},
-		`expected USER [QUERY], got 0 arguments`:                    {"context"},
-		`expected FILE... --user USER, got 0 arguments`:             {"ingest", "--user", "u"},
-		`unknown flag: --bad`:                                       {"migrate", "up", "--bad"},
+		`unknown command "nope" for "oxbow"`:                           {"nope"},
+		`unknown command "upp" for "oxbow migrate"`:                    {"migrate", "upp"},
+		`missing subcommand of "oxbow migrate": up, down or status`:    {"migrate"},
+		`missing subcommand of "oxbow keys": new, add, encrypt or api`: {"keys"},
+		`--name is required`:                                           {"keys", "api", "create", "--role", "app", "--database-url", "postgres://h/d"},
+		`invalid --expires "soon": expected a duration such as 90d`:    {"keys", "api", "create", "--expires", "soon"},
+		`--issuer and --audience need each other`:                      {"serve", "--issuer", "https://i", "--database-url", "postgres://h/d"},
+		`unknown command "extra" for "oxbow migrate up"`:               {"migrate", "up", "extra"},
+		`expected USER TEXT, got 1 argument`:                           {"remember", "u"},
+		`expected USER [QUERY], got 0 arguments`:                       {"context"},
+		`expected FILE... --user USER, got 0 arguments`:                {"ingest", "--user", "u"},
+		`unknown flag: --bad`:                                          {"migrate", "up", "--bad"},
 		`unknown command "nope" for "oxbow"
 Run "oxbow help --help" for usage.`: {"help", "nope"},
 		`unknown command "upp" for "oxbow migrate"

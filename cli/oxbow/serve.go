@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oxbow-memory/oxbow/server"
+)
+
+// serveFlags configure the server.
+type serveFlags struct {
+	embedding embeddingFlags
+	cfg       server.Config
+}
+
+func (s *serveFlags) add(f *pflag.FlagSet) {
+	s.embedding.add(f)
+	s.addAddress(f)
+	f.StringSliceVar(&s.cfg.Origins, "origins", nil,
+		"origins from which browsers may call the API, such as https://app.example (default: none)")
+	f.StringVar(&s.cfg.Issuer, "issuer", "", "URL of an OpenID provider whose tokens are accepted beside API keys")
+	f.StringVar(&s.cfg.Audience, "audience", "", "audience that those tokens must have")
+	f.StringVar(&s.cfg.UserClaim, "user-claim", "", "claim of those tokens that holds the user's id (default: sub)")
+	f.Float64Var(&s.cfg.RequestsPerSecond, "requests-per-second", 100, "limit for each key; bursts may be twice as large")
+	intFlag(f, &s.cfg.Connections, "connections", "", 1, 1000, "connections to the database for requests, default 10")
+	s.cfg.StopTimeout = 30 * time.Second
+	durationFlag(f, &s.cfg.StopTimeout, "stop-timeout", time.Millisecond, "how long to wait for running requests at shutdown")
+	for _, name := range []string{"origins", "issuer", "audience", "user-claim", "requests-per-second", "connections"} {
+		env(f, name, serveVariables[name])
+	}
+}
+
+func (s *serveFlags) addAddress(f *pflag.FlagSet) {
+	addressFlag(f, &s.cfg.Addr, "addr", "listen there (default 127.0.0.1:8080)")
+	env(f, "addr", "OXBOW_ADDR")
+}
+
+var serveVariables = map[string]string{
+	"origins": "OXBOW_ORIGINS", "issuer": "OXBOW_ISSUER", "audience": "OXBOW_AUDIENCE", "user-claim": "OXBOW_USER_CLAIM",
+	"requests-per-second": "OXBOW_REQUESTS_PER_SECOND", "connections": "OXBOW_CONNECTIONS",
+}
+
+// config returns the server's configuration.
+func (s *serveFlags) config(dsn string, log *slog.Logger) (server.Config, error) {
+	cfg := s.cfg
+	if cfg.RequestsPerSecond <= 0 {
+		return cfg, usagef("invalid --requests-per-second %g: expected a number above 0", cfg.RequestsPerSecond)
+	}
+	if (cfg.Issuer == "") != (cfg.Audience == "") {
+		return cfg, usagef("--issuer and --audience need each other")
+	}
+	embedder, err := s.embedding.open()
+	if err != nil {
+		return cfg, err
+	}
+	cfg.Embedder, cfg.DatabaseURL, cfg.Logger, cfg.Version = embedder, dsn, log, version()
+	return cfg, nil
+}
+
+func serveCommand(a *app) *cobra.Command {
+	var flags serveFlags
+	var print bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the HTTP API",
+		Long: `Serve the HTTP API until interrupted; running requests finish. "oxbow keys api create" makes the keys that requests
+need. GET /v1/openapi.json describes the API.
+
+The login must be a member of oxbow_app and oxbow_operator. The embedding flags must select the model of the
+database's vectors.`,
+		Example: `  oxbow serve --addr 127.0.0.1:8080
+  oxbow serve --issuer https://login.example --audience oxbow`,
+	}
+	serve := a.needsDatabase(func(cmd *cobra.Command, _ []string) error {
+		cfg, err := flags.config(a.databaseURL, a.serviceLogger())
+		if err != nil {
+			return err
+		}
+		return a.serve(cmd.Context(), cfg)
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !print {
+			return serve(cmd, args)
+		}
+		text, err := server.OpenAPI()
+		if err == nil {
+			a.printf("%s", text)
+		}
+		return err
+	}
+	flags.add(cmd.Flags())
+	cmd.Flags().BoolVar(&print, "print-openapi", false, "print openapi.json and exit")
+	return cmd
+}
+
+// serve serves until ctx ends.
+func (a *app) serve(ctx context.Context, cfg server.Config) error {
+	s, err := server.New(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Run(ctx, func(addr net.Addr) { a.printf("Serving http://%s/v1\n", addr) })
+}
