@@ -56,6 +56,11 @@ fuzz-smoke: ## fuzz every target for 2 seconds, without coverage
 	@./scripts/setup --for-tests
 	@./scripts/fuzz --blind 2s
 
+.PHONY: api-fuzz
+api-fuzz: ## send requests made from server/openapi.json to "oxbow serve"; no answer may be a 5xx
+	@./scripts/setup --for-tests
+	@./scripts/api-fuzz
+
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## check format, common mistakes, comments and imports (.golangci.yaml)
 	$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
@@ -76,7 +81,7 @@ check: ## check that sql/schema.sql is up to date
 	@./scripts/schema-dump --check
 
 # The benchmarks to run.
-BENCH ?= recall filters load hnsw insert latency pipeline import import-v1 queue settle levels reflect extract reconcile growth soak
+BENCH ?= recall filters load hnsw insert latency pipeline import import-v1 queue settle levels reflect extract reconcile serve growth soak
 
 .PHONY: bench
 bench: setup ## run the benchmarks, for hours, and update docs/benchmarks.md (BENCH="recall filters" selects some)
