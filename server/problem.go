@@ -92,7 +92,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", retry.seconds())
 	}
 	if p.GetStatus() == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="oxbow"`)
+		w.Header().Set("WWW-Authenticate", s.challenge(r))
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.GetStatus())

@@ -27,18 +27,33 @@ func (s *Server) routes() http.Handler {
 	s.api.UseMiddleware(s.logged)
 	s.register()
 
+	all := http.NewServeMux()
+	all.Handle("/", gzhttp.GzipHandler(tagged(v1)))
+	all.Handle(mcpPath, newMCP(s).handler()) // streams cannot wait to be compressed
 	mux := http.NewServeMux()
-	mux.Handle(prefix+"/", s.forUser(tagged(v1)))
-	handler := http.Handler(gzhttp.GzipHandler(mux))
-	if len(s.cfg.Origins) > 0 {
-		handler = cors.New(cors.Options{
-			AllowedOrigins: s.cfg.Origins,
-			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
-			AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "X-Request-Id"},
-			ExposedHeaders: []string{"ETag", "Retry-After", "X-Request-Id"},
-		}).Handler(handler)
+	mux.Handle(prefix+"/", s.forUser(all))
+	mux.Handle(mcpPath, s.forUser(all))
+	mux.HandleFunc(metadataPath, s.metadata)
+	mux.HandleFunc(metadataPath+"/", s.metadata)
+	handler := http.Handler(mux)
+	if s.cors != nil {
+		handler = s.cors.Handler(handler)
 	}
 	return s.identified(handler)
+}
+
+// newCORS lets pages of other origins call the API. It returns nil if none may.
+func newCORS(origins []string) *cors.Cors {
+	if len(origins) == 0 {
+		return nil
+	}
+	return cors.New(cors.Options{
+		AllowedOrigins: origins,
+		AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
+		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "Last-Event-ID",
+			"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "X-Request-Id"},
+		ExposedHeaders: []string{"ETag", "Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id"},
+	})
 }
 
 // describe returns the parts of openapi.json that are not operations.
@@ -82,14 +97,17 @@ func (s *Server) forUser(next http.Handler) http.Handler {
 			}
 			ctx = context.WithValue(ctx, callerKey{}, caller)
 		}
-		timeout := requestTimeout
-		if path == "/export" || path == "/import" {
-			timeout = transferTimeout
-		} else { // a client that reads too slowly does not hold memory for long
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + chunkTimeout))
+		if path != mcpPath { // which has streams, and limits the calls of tools itself
+			timeout := requestTimeout
+			if path == "/export" || path == "/import" {
+				timeout = transferTimeout
+			} else { // a client that reads too slowly does not hold memory for long
+				_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + chunkTimeout))
+			}
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, timeout)
+			defer cancel()
 		}
-		ctx, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
 		inner := r.Clone(ctx)
 		plain, err := url.PathUnescape(path)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/cors"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/migrations"
@@ -40,6 +41,11 @@ type Config struct {
 	UserClaim string
 	// Origins are the origins from which browsers may call the API (CORS). Default: none.
 	Origins []string
+	// PublicURL is the URL under which clients reach the server, if a proxy is in between, such as
+	// https://memory.example.com. Default: http, or https for TLS, and the host that the request names.
+	PublicURL string
+	// MCPSessions is how long an idle session of MCP is kept. Default: 0, MCP without sessions.
+	MCPSessions time.Duration
 	// RequestsPerSecond limits the requests of one key or token's user in this process. Bursts may be twice as large.
 	// Default: 100.
 	RequestsPerSecond float64
@@ -71,14 +77,24 @@ type Server struct {
 	limits  *limits
 	audit   *audit
 	closed  sync.Once
+	cors    *cors.Cors // nil if no other origin may call
 	api     huma.API
 	handler http.Handler
+
+	stopping context.Context // ends when Run does, which ends the streams
+	stop     context.CancelFunc
+}
+
+func newServer(cfg Config) *Server {
+	s := &Server{cfg: cfg.withDefaults()}
+	s.log, s.cors = s.cfg.Logger, newCORS(s.cfg.Origins)
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	return s
 }
 
 // New connects to the database and checks its schema and the login's rights.
 func New(ctx context.Context, cfg Config) (*Server, error) {
-	s := &Server{cfg: cfg.withDefaults()}
-	s.log = s.cfg.Logger
+	s := newServer(cfg)
 	if err := s.connect(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -152,7 +168,10 @@ func poolAs(ctx context.Context, url, role string, connections int) (*pgxpool.Po
 			return fmt.Errorf("the login must be a member of oxbow_app and oxbow_operator "+
 				"(grant %s to the login; oxbow migrate up makes the roles): %w", role, err)
 		}
-		return store.RegisterTypes(ctx, conn)
+		if err := store.RegisterTypes(ctx, conn); !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		return nil // the check of the schema says that the extension is missing
 	}
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
@@ -162,6 +181,7 @@ func poolAs(ctx context.Context, url, role string, connections int) (*pgxpool.Po
 func (s *Server) Close() { s.closed.Do(s.close) }
 
 func (s *Server) close() {
+	s.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.StopTimeout)
 	defer cancel()
 	if s.client != nil {
@@ -195,6 +215,7 @@ func (s *Server) Run(ctx context.Context, started func(net.Addr)) error {
 		IdleTimeout:       idleTimeout,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // broken connections
 	}
+	server.RegisterOnShutdown(s.stop)
 	if started != nil {
 		started(listener.Addr())
 	}

@@ -28,9 +28,14 @@ func (s *serveFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.cfg.UserClaim, "user-claim", "", "claim of those tokens that holds the user's id (default: sub)")
 	f.Float64Var(&s.cfg.RequestsPerSecond, "requests-per-second", 100, "limit for each key; bursts may be twice as large")
 	intFlag(f, &s.cfg.Connections, "connections", "", 1, 1000, "connections to the database for requests, default 10")
+	f.StringVar(&s.cfg.PublicURL, "public-url", "",
+		"URL under which clients reach the server, such as https://memory.example.com (default: the requests' own)")
+	durationFlag(f, &s.cfg.MCPSessions, "mcp-sessions", time.Second,
+		"keep idle sessions of MCP for that long (default: MCP without sessions)")
 	s.cfg.StopTimeout = 30 * time.Second
 	durationFlag(f, &s.cfg.StopTimeout, "stop-timeout", time.Millisecond, "how long to wait for running requests at shutdown")
-	for _, name := range []string{"origins", "issuer", "audience", "user-claim", "requests-per-second", "connections"} {
+	for _, name := range []string{"origins", "issuer", "audience", "user-claim", "requests-per-second", "connections",
+		"public-url", "mcp-sessions"} {
 		env(f, name, serveVariables[name])
 	}
 }
@@ -43,6 +48,7 @@ func (s *serveFlags) addAddress(f *pflag.FlagSet) {
 var serveVariables = map[string]string{
 	"origins": "OXBOW_ORIGINS", "issuer": "OXBOW_ISSUER", "audience": "OXBOW_AUDIENCE", "user-claim": "OXBOW_USER_CLAIM",
 	"requests-per-second": "OXBOW_REQUESTS_PER_SECOND", "connections": "OXBOW_CONNECTIONS",
+	"public-url": "OXBOW_PUBLIC_URL", "mcp-sessions": "OXBOW_MCP_SESSIONS",
 }
 
 // config returns the server's configuration.
@@ -67,7 +73,7 @@ func serveCommand(a *app) *cobra.Command {
 	var print bool
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the HTTP API",
+		Short: "Serve the HTTP API, and MCP",
 		Long: `Serve the HTTP API until interrupted; running requests finish. "oxbow keys api create" makes the keys that requests
 need. GET /v1/openapi.json describes the API.
 
@@ -105,5 +111,5 @@ func (a *app) serve(ctx context.Context, cfg server.Config) error {
 		return err
 	}
 	defer s.Close()
-	return s.Run(ctx, func(addr net.Addr) { a.printf("Serving http://%s/v1\n", addr) })
+	return s.Run(ctx, func(addr net.Addr) { a.printf("Serving http://%s/v1, and MCP at http://%[1]s/mcp\n", addr) })
 }

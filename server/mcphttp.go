@@ -1,0 +1,162 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+)
+
+const (
+	mcpPath      = "/mcp"
+	metadataPath = "/.well-known/oauth-protected-resource"
+	callerInfo   = "caller" // of auth.TokenInfo.Extra
+	// stateless is the first version of the protocol without sessions.
+	stateless = "2026-07-28"
+)
+
+// handler returns the handler of MCP over HTTP. The caller is in the request's context.
+func (m *mcpServer) handler() http.Handler {
+	options := mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, Logger: m.log, MaxRequestBodyBytes: maxBody,
+		PropagateRequestCancellation: true, DisableLocalhostProtection: true} // see knownHost
+	server := func(*http.Request) *mcp.Server { return m.sdk }
+	single := mcp.NewStreamableHTTPHandler(server, &options)
+	sessions := single
+	if m.cfg.MCPSessions > 0 {
+		options.Stateless, options.SessionTimeout = false, m.cfg.MCPSessions
+		sessions = mcp.NewStreamableHTTPHandler(server, &options)
+	}
+	route := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") >= stateless {
+			single.ServeHTTP(w, r)
+			return
+		}
+		sessions.ServeHTTP(w, r)
+	})
+	// The SDK ties a session to UserID, and gives Extra to the tools.
+	identified := auth.RequireBearerToken(func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+		who := callerOf(ctx)
+		return &auth.TokenInfo{UserID: string(who.role) + " " + who.key.String() + " " + who.user,
+			Extra: map[string]any{callerInfo: who}}, nil
+	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(route)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := m.admit(r); err != nil {
+			m.fail(w, r, err)
+			return
+		}
+		if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == "subscriptions/listen" {
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			defer context.AfterFunc(m.stopping, cancel)()
+			r = r.WithContext(ctx)
+		}
+		identified.ServeHTTP(w, r)
+	})
+}
+
+// admit refuses a request that MCP does not answer.
+func (m *mcpServer) admit(r *http.Request) error {
+	switch {
+	case callerOf(r.Context()).user == "":
+		return huma.Error400BadRequest("an app's or an operator's key must name the user in the path: " +
+			userPrefix + "{user_id}" + mcpPath)
+	case !m.knownHost(r):
+		return huma.Error403Forbidden("the header Host is not this server's")
+	case isBatch(r):
+		return huma.Error400BadRequest("batches of requests are not accepted")
+	case m.origins.Check(r) != nil && (m.cors == nil || !m.cors.OriginAllowed(r)):
+		return huma.Error403Forbidden("pages of this origin may not call the server")
+	}
+	return nil
+}
+
+// isBatch reports whether a body is a list of requests, which would count as one for the limits.
+func isBatch(r *http.Request) bool {
+	body := bufio.NewReader(r.Body)
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, r.Body}
+	for {
+		first, err := body.ReadByte()
+		if err != nil || !strings.ContainsRune(" \t\r\n", rune(first)) {
+			_ = body.UnreadByte()
+			return first == '['
+		}
+	}
+}
+
+// knownHost reports whether the host of a request is the server's. A page whose name was changed to mean this machine
+// (DNS rebinding) uses its own.
+func (m *mcpServer) knownHost(r *http.Request) bool {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if local == nil || !loopback(local.String()) || loopback(r.Host) {
+		return true
+	}
+	public, err := url.Parse(m.cfg.PublicURL)
+	return err == nil && public.Host == r.Host
+}
+
+// loopback reports whether an address, with or without a port, is this machine's own.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = strings.Trim(address, "[]")
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// metadata serves the metadata of the protected resources (RFC 9728): which issuer's tokens they accept.
+func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
+	resource := strings.TrimPrefix(r.URL.EscapedPath(), metadataPath)
+	if resource == "" {
+		resource = mcpPath
+	}
+	rest, isUser := strings.CutPrefix(resource, userPrefix)
+	user, path, _ := strings.Cut(rest, "/")
+	if resource != mcpPath && resource != prefix+mcpPath && (!isUser || user == "" || "/"+path != mcpPath) {
+		s.fail(w, r, huma.Error404NotFound("no such path"))
+		return
+	}
+	about := &oauthex.ProtectedResourceMetadata{Resource: s.base(r) + resource, ResourceName: "Oxbow",
+		BearerMethodsSupported: []string{"header"}}
+	if s.cfg.Issuer != "" {
+		about.AuthorizationServers = []string{s.cfg.Issuer}
+	}
+	auth.ProtectedResourceMetadataHandler(about).ServeHTTP(w, r)
+}
+
+// base returns the URL of the server as its clients know it.
+func (s *Server) base(r *http.Request) string {
+	if s.cfg.PublicURL != "" {
+		return strings.TrimSuffix(s.cfg.PublicURL, "/")
+	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return (&url.URL{Scheme: scheme, Host: r.Host}).String()
+}
+
+// challenge returns the header WWW-Authenticate of a request without a valid credential.
+func (s *Server) challenge(r *http.Request) string {
+	text := `Bearer realm="oxbow"`
+	if strings.HasSuffix(r.URL.Path, mcpPath) {
+		text += ", resource_metadata=" + strconv.Quote(s.base(r)+metadataPath+r.URL.EscapedPath())
+	}
+	if r.Header.Get("Authorization") != "" {
+		text += `, error="invalid_token"`
+	}
+	return text
+}

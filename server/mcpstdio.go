@@ -1,0 +1,47 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// RunMCP serves MCP for one user over a pair of streams, until in or ctx ends. The program at their other end has a login
+// of the database, so it needs no key, and the log of accesses has no entries of it. Of cfg, only what concerns the
+// database and the embedder counts. The login must be the owner of the schema or a member of oxbow_app.
+func RunMCP(ctx context.Context, cfg Config, user string, in io.Reader, out io.Writer) (err error) {
+	if err := store.ValidateUserID(user); err != nil {
+		return err
+	}
+	s := newServer(cfg)
+	defer s.Close()
+	if s.app, err = poolAs(ctx, s.cfg.DatabaseURL, "oxbow_app", s.cfg.Connections); err != nil {
+		return err
+	}
+	if err := store.CheckSchema(ctx, s.app); err != nil {
+		return err
+	}
+	if s.client, err = oxbow.New(s.app, oxbow.WithEmbedder(s.cfg.Embedder), oxbow.WithLogger(s.log)); err != nil {
+		return err
+	}
+	m := newMCP(s)
+	m.sdk.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			return next(context.WithValue(ctx, callerKey{}, caller{role: store.RolePerson, user: user}), method, r)
+		}
+	})
+	err = m.sdk.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: writeCloser{out}})
+	if ctx.Err() != nil || errors.Is(err, io.EOF) {
+		return nil // both are how it ends
+	}
+	return err
+}
+
+type writeCloser struct{ io.Writer }
+
+func (writeCloser) Close() error { return nil }
