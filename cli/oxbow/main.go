@@ -85,8 +85,8 @@ schema; "oxbow work" runs the jobs that an insert causes.`,
 		weightCommand(a), entitiesCommand(a), verifyCommand(a), tierCommand(a), forgetCommand(a), restoreCommand(a),
 		mergeCommand(a), unmergeCommand(a), eraseCommand(a), endSessionCommand(a), sensoryCommand(a))
 	add("Traits", reflectCommand(a), traitsCommand(a), traitCommand(a), checkCommand(a))
-	add("Operation", migrateCommand(a), workCommand(a), serveCommand(a), devCommand(a), statusCommand(a), topCommand(a), jobsCommand(a),
-		doctorCommand(a), reembedCommand(a), keysCommand(a), rotateKeysCommand(a), evalCommand(a))
+	add("Operation", migrateCommand(a), workCommand(a), serveCommand(a), mcpCommand(a), devCommand(a), statusCommand(a),
+		topCommand(a), jobsCommand(a), doctorCommand(a), reembedCommand(a), keysCommand(a), rotateKeysCommand(a), evalCommand(a))
 	a.prepare(root)
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"}) // cannot fail

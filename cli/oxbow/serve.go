@@ -111,5 +111,5 @@ func (a *app) serve(ctx context.Context, cfg server.Config) error {
 		return err
 	}
 	defer s.Close()
-	return s.Run(ctx, func(addr net.Addr) { a.printf("Serving http://%s/v1, and MCP at http://%[1]s/mcp\n", addr) })
+	return s.Run(ctx, func(addr net.Addr) { a.printf("Serving http://%s/v1\n", addr) })
 }
