@@ -45,6 +45,8 @@ func newMCP(s *Server) *mcpServer {
 		// Lists do not change while the server runs.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 			Prompts: &mcp.PromptCapabilities{}},
+		// The default is public: a proxy could give one user's context to another.
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
 	m.registerTools()
 	m.registerResources()

@@ -289,7 +289,7 @@ var injections = []string{`<script>alert(1)</script>`, `"}], "user_id": "ada", "
 // Nobody reaches another user's memories through any argument of any tool.
 func TestToolsOfAnotherUser(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, func(c *server.Config) { c.RequestsPerSecond = 1e6 })
 	const secret = "Ada keeps the key under the blue stone."
 	ada := b.over(t, b.key(t, store.RolePerson, "ada"), "/mcp", generations[0])
 	hidden := must[server.Added](ada, "add_memory", object{"content": secret}).ID
@@ -392,6 +392,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 		read := func(uri string) *mcp.ResourceContents {
 			r, err := m.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
 			require.NoError(t, err)
+			require.Equal(t, "private", r.CacheScope, "it is one user's")
 			return r.Contents[0]
 		}
 		ask := func(name string, arguments map[string]string) string {

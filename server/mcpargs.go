@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -235,7 +236,7 @@ func validate(s *huma.Schema, arguments map[string]any) error {
 	if len(result.Errors) == 0 {
 		return nil
 	}
-	if detail, ok := result.Errors[0].(*huma.ErrorDetail); ok {
+	if detail, ok := errors.AsType[*huma.ErrorDetail](result.Errors[0]); ok {
 		return store.Invalid(detail.Location, detail.Value, "is invalid: "+detail.Message)
 	}
 	return result.Errors[0]

@@ -17,7 +17,7 @@ import (
 )
 
 // ask makes the first request of a session, with the given headers.
-func (b *bench) ask(t *testing.T, path string, headers map[string]string) *http.Response {
+func (b *bench) ask(t *testing.T, path string, headers map[string]string) answer {
 	t.Helper()
 	text := strings.NewReader(`{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": ` +
 		`"2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}`)
@@ -34,7 +34,7 @@ func (b *bench) ask(t *testing.T, path string, headers map[string]string) *http.
 	response, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
-	return response
+	return answer{status: response.StatusCode, header: response.Header}
 }
 
 // A request needs a valid key of the right user. An answer without one says where the metadata is.
@@ -61,8 +61,8 @@ func TestMCPKeys(t *testing.T) {
 			headers["Authorization"] = "Bearer " + c.key
 		}
 		got := b.ask(t, c.path, headers)
-		require.Equal(t, c.status, got.StatusCode, "%s %s", c.key, c.path)
-		challenge := got.Header.Get("WWW-Authenticate")
+		require.Equal(t, c.status, got.status, "%s %s", c.key, c.path)
+		challenge := got.header.Get("WWW-Authenticate")
 		if c.status != 401 {
 			require.Empty(t, challenge)
 			continue
@@ -85,16 +85,16 @@ func TestMCPSessionOfAnother(t *testing.T) {
 	b := setup(t, func(c *server.Config) { c.MCPSessions = time.Minute })
 	app, bob := b.key(t, store.RoleApp, ""), b.key(t, store.RolePerson, "bob")
 	begun := b.ask(t, "/v1/users/ada/mcp", map[string]string{"Authorization": "Bearer " + app})
-	session := begun.Header.Get("Mcp-Session-Id")
+	session := begun.header.Get("Mcp-Session-Id")
 	require.NotEmpty(t, session)
 	for _, c := range []struct {
 		key, path string
 		status    int
 	}{{app, "/v1/users/ada/mcp", 200}, {app, "/v1/users/bob/mcp", 403}, {bob, "/mcp", 403}} {
 		got := b.ask(t, c.path, map[string]string{"Authorization": "Bearer " + c.key, "Mcp-Session-Id": session})
-		require.Equal(t, c.status, got.StatusCode, "%s", c.path)
+		require.Equal(t, c.status, got.status, "%s", c.path)
 	}
-	require.Empty(t, setup(t).ask(t, "/mcp", nil).Header.Get("Mcp-Session-Id"), "sessions are a setting")
+	require.Empty(t, setup(t).ask(t, "/mcp", nil).header.Get("Mcp-Session-Id"), "sessions are a setting")
 }
 
 func TestMCPMetadata(t *testing.T) {
@@ -132,7 +132,7 @@ func TestMCPOrigins(t *testing.T) {
 		if c.host != "" {
 			headers["Host"] = c.host
 		}
-		require.Equal(t, c.status, b.ask(t, "/mcp", headers).StatusCode, "%+v", c)
+		require.Equal(t, c.status, b.ask(t, "/mcp", headers).status, "%+v", c)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestMCPStreamEnds(t *testing.T) {
 	go func() { done <- b.server.Run(ctx, func(a net.Addr) { address <- a.String() }) }()
 	b.url = "http://" + <-address
 	key := "Bearer " + b.key(t, store.RolePerson, "ada")
-	session := b.ask(t, "/mcp", map[string]string{"Authorization": key}).Header.Get("Mcp-Session-Id")
+	session := b.ask(t, "/mcp", map[string]string{"Authorization": key}).header.Get("Mcp-Session-Id")
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/mcp", nil)
 	require.NoError(t, err)
 	r.Header.Set("Authorization", key)
