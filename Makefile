@@ -61,6 +61,11 @@ api-fuzz: ## send requests made from server/openapi.json to "oxbow serve"; no an
 	@./scripts/setup --for-tests
 	@./scripts/api-fuzz
 
+.PHONY: mcp-conformance
+mcp-conformance: ## check MCP with its conformance suite and its inspector, which npm installs
+	@./scripts/setup --for-tests
+	@./scripts/mcp-conformance
+
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## check format, common mistakes, comments and imports (.golangci.yaml)
 	$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
@@ -81,7 +86,7 @@ check: ## check that sql/schema.sql is up to date
 	@./scripts/schema-dump --check
 
 # The benchmarks to run.
-BENCH ?= recall filters load hnsw insert latency pipeline import import-v1 queue settle levels reflect extract reconcile serve growth soak
+BENCH ?= recall filters load hnsw insert latency pipeline import import-v1 queue settle levels reflect extract reconcile serve mcp growth soak
 
 .PHONY: bench
 bench: setup ## run the benchmarks, for hours, and update docs/benchmarks.md (BENCH="recall filters" selects some)

@@ -39,6 +39,7 @@ var benchmarks = []struct {
 	{"reconcile", "facts of applications compared with the current ones, a second", reconciling},
 	{"merge", "what a new memory may be merged with, as a history grows", merging},
 	{"serve", "the HTTP API against SQL and the Go client", serving},
+	{"mcp", "the memory of a server with many sessions of MCP", sessions},
 	{"growth", "pages touched as the database grows to 1,000,000 memories", growth},
 	{"soak", "a mixed load for -size minutes (30), a row of figures every 30 seconds", soaking},
 }

@@ -132,14 +132,14 @@ func (b *bench) adding(d database, c caller) {
 }
 
 // serve starts "oxbow serve" and waits until it answers.
-func (b *bench) serve(d database) (process, caller) {
+func (b *bench) serve(d database, flags ...string) (process, caller) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	host := listener.Addr().String()
 	must.OK(listener.Close())
 	_, key, err := store.CreateAPIKey(b.ctx, d, store.APIKey{Role: store.RoleApp, Name: "bench"})
 	must.OK(err)
 	begin := time.Now()
-	p := b.start(d, "serve", "--addr", host, "--requests-per-second", "1000000")
+	p := b.start(d, append([]string{"serve", "--addr", host, "--requests-per-second", "1000000"}, flags...)...)
 	c := caller{b, "http://" + host + "/v1/users/", host, key,
 		&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32, DisableCompression: true}}}
 	for {
