@@ -30,7 +30,11 @@ create table oxbow.api_answers (
   request    bytea not null, -- SHA-256 of the operation and its body
   answer     jsonb not null,
   created_at timestamptz not null default now(),
-  primary key (user_id, key)
+  primary key (user_id, key),
+  constraint user_id_length check (octet_length(user_id) between 1 and 255
+    or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
+  constraint key_length check (octet_length(key) between 1 and 255
+    or oxbow.reject('key', key, 'must have 1 to 255 bytes'))
 );
 create index api_answers_created_idx on oxbow.api_answers (created_at);
 

@@ -30,7 +30,9 @@ CREATE TABLE oxbow.api_answers (
     key text NOT NULL,
     request bytea NOT NULL,
     answer jsonb NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT key_length CHECK ((((octet_length(key) >= 1) AND (octet_length(key) <= 255)) OR oxbow.reject('key'::text, key, 'must have 1 to 255 bytes'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 
 ALTER TABLE ONLY oxbow.api_answers

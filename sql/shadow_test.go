@@ -16,7 +16,8 @@ import (
 // shadowCalls call every public function: $1 is a user, $2 the ids of a fact, a trait and a document, $3 a
 // moment.
 var shadowCalls = []string{
-	"attachments($1, $2[1], $3)",
+	"add_memory($1, 'Sails')", "add_memory($1, 'Sails', 'insight', '{}')", "attachments($1, $2[1], $3)",
+	"operation($1, $2[1])", "retry_operation($1, $2[1])", "search($1, 'boat', $4, '{general}')",
 	"context($1, 'boat', $4, agent => 'a')", "context($1, null, null, agent => 'a', types => '{fact}')",
 	"context_parts($1, 'boat', null, 50, '{fact,trait}', '{work}', 'a', $3)",
 	"context_parts($1, types => '{episodic}', agent => 'b')",
