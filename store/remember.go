@@ -231,6 +231,10 @@ func AddMemoryV1(ctx context.Context, db DB, userID, content, memoryType string,
 	if err := checkTexts(userID, content); err != nil {
 		return uuid.Nil, err
 	}
+	err = Admit(ctx, db, Field{Name: "content", Value: content}, Field{Name: "metadata", Value: string(encoded)})
+	if err != nil {
+		return uuid.Nil, err
+	}
 	return CollectOne[uuid.UUID](ctx, db, `
 		select oxbow.add_memory(user_id => $1, content => $2, memory_type => coalesce(nullif($3::text, ''), 'general'),
 		       metadata => $4::jsonb)`, userID, content, memoryType, encoded)
