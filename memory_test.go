@@ -15,6 +15,20 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
+// Adding an id again adds nothing, also with another external_id.
+func TestRememberAnExistingID(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := uuid.New()
+	for _, external := range []string{"a", "b", ""} {
+		again, err := b.app(t).Remember(t.Context(), oxbow.NewMemory{UserID: "ann", ID: id, Content: "x",
+			ExternalID: external})
+		require.NoError(t, err, external)
+		require.Equal(t, id, again)
+	}
+	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.memories`))
+}
+
 func TestRememberAndGet(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -188,21 +188,24 @@ func (b *Batch) Resolve(ctx context.Context, db DB, userID string) error {
 		Name
 		ID uuid.UUID
 	}
-	var names []string
-	for _, m := range b.memories {
+	var names, given []string
+	for i, m := range b.memories {
 		if m.UserID == userID && m.ExternalID != "" {
-			names = append(names, m.ExternalID)
+			names, given = append(names, m.ExternalID), append(given, b.IDs[i].String())
 		}
 	}
 	found, err := Collect[named](ctx, db, `
 		select memory_type, external_id, id from oxbow.memories
-		 where user_id = $1::text and external_id = any($2::text[])`, userID, names)
+		 where user_id = $1::text and external_id = any($2::text[])
+		union
+		select memory_type, external_id, id from oxbow.memories
+		 where user_id = $1::text and id = any(($3::text[])::uuid[])`, userID, names, given)
 	if err != nil {
 		return err
 	}
-	ids := make(map[Name]uuid.UUID, len(found))
+	ids, present := make(map[Name]uuid.UUID, len(found)), map[uuid.UUID]bool{}
 	for _, f := range found {
-		ids[f.Name] = f.ID
+		ids[f.Name], present[f.ID] = f.ID, true
 	}
 	for i, m := range b.memories {
 		if m.UserID != userID || m.ExternalID == "" {
@@ -213,6 +216,9 @@ func (b *Batch) Resolve(ctx context.Context, db DB, userID string) error {
 			memoryType = Fact
 		}
 		id, ok := ids[Name{string(memoryType), m.ExternalID}]
+		if !ok && present[b.IDs[i]] {
+			continue // the id exists, and the memory has another external_id
+		}
 		if !ok {
 			return fmt.Errorf("%w: the %s with external_id %q of user %q exists already, but its id cannot be read: "+
 				"SET LOCAL oxbow.user_id in the transaction", ErrDenied, memoryType, m.ExternalID, userID)
