@@ -120,7 +120,8 @@ func TestDatabaseGone(t *testing.T) {
 	}
 	allow("false")
 	t.Cleanup(func() { _, _ = admin.Exec(context.Background(), `alter database `+name+` allow_connections true`) })
-	_, err := admin.Exec(t.Context(), `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = $1`, name)
+	_, err := admin.Exec(t.Context(),
+		`select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = $1`, name)
 	require.NoError(t, err)
 	for _, path := range []string{"/v1/settings", "/v1/health", "/v1/memories"} {
 		for range 3 { // each connection of the pool notices

@@ -110,7 +110,8 @@ func TestVersion1(t *testing.T) {
 	require.Empty(t, search(object{"query": "rows", "memory_types": []string{"insight"}}))
 	require.Equal(t, 422, b.do(t, ada, http.MethodPost, "/v1/add_memory",
 		object{"content": "x", "memory_type": "trait"}).status)
-	_, err := b.pool.Exec(t.Context(), `insert into oxbow.settings (key, value) values ('secrets', '{"policy": "refuse"}')`)
+	_, err := b.pool.Exec(t.Context(),
+		`insert into oxbow.settings (key, value) values ('secrets', '{"policy": "refuse"}')`)
 	require.NoError(t, err)
 	for _, path := range []string{"/v1/add_memory", "/v1/memories"} {
 		secret := b.do(t, ada, http.MethodPost, path, object{"content": "my password is hunter2hunter2"})

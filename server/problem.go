@@ -65,7 +65,8 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 		}
 	}
 	s.log.ErrorContext(ctx, "a request failed", "error", err, "request_id", requestID(ctx))
-	return huma.NewError(http.StatusInternalServerError, "an unexpected error; the server's log has it under this request's id")
+	return huma.NewError(http.StatusInternalServerError,
+		"an unexpected error; the server's log has it under this request's id")
 }
 
 // shown returns the text of an error, unless it says something about the database that callers must not know.

@@ -28,7 +28,8 @@ type Query struct {
 }
 
 func (q Query) of(user string) oxbow.Query {
-	n := oxbow.Query{UserID: user, Text: q.Query, Limit: q.Limit, Types: typesOf(q.Types), Contexts: q.Contexts, AgentID: q.AgentID,
+	n := oxbow.Query{UserID: user, Text: q.Query, Limit: q.Limit, Types: typesOf(q.Types),
+		Contexts: q.Contexts, AgentID: q.AgentID,
 		ValidAsOf: q.ValidAsOf, BelievedAsOf: q.BelievedAsOf, MinScore: q.MinScore, Mode: oxbow.Mode(q.Mode),
 		WordsOnly: q.WordsOnly}
 	if q.Metadata != nil {

@@ -69,7 +69,8 @@ func (s *Server) describe() huma.Config {
 			Variables: map[string]*huma.ServerVariable{"user_id": {Default: "ada", Description: "The user's id"}}},
 	}
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"bearer": {Type: "http", Scheme: "bearer", Description: `An API key ("oxbow keys api create") or a token of the issuer`},
+		"bearer": {Type: "http", Scheme: "bearer",
+			Description: `An API key ("oxbow keys api create") or a token of the issuer`},
 	}
 	return cfg
 }

@@ -16,8 +16,8 @@ var ErrOtherRequest = errors.New("the Idempotency-Key was used for another reque
 const maxKey = 255
 
 // AnswerOnce returns the answer of the user's earlier request with the key. If there is none, it calls f and stores its
-// answer in the same transaction. request identifies the request; ErrOtherRequest if the earlier one differs. Concurrent
-// calls with the same key wait for each other.
+// answer in the same transaction. request identifies the request; ErrOtherRequest if the earlier one differs.
+// Concurrent calls with the same key wait for each other.
 func AnswerOnce(ctx context.Context, tx pgx.Tx, userID, key string, request []byte,
 	f func() (json.RawMessage, error),
 ) (json.RawMessage, error) {

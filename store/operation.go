@@ -43,8 +43,8 @@ type QueuedJob struct {
 	UserID string `json:"user_id,omitzero"`
 }
 
-// FailedJobs returns jobs that were given up, or that wait for another attempt after an error, at most limit, the latest
-// first, before the job with the given id unless it is 0.
+// FailedJobs returns jobs that were given up, or that wait for another attempt after an error, at most limit, the
+// latest first, before the job with the given id unless it is 0.
 func FailedJobs(ctx context.Context, db DB, before int64, limit int) ([]QueuedJob, error) {
 	return Collect[QueuedJob](ctx, db, `
 		select j.id, j.kind, j.state::text, j.attempt, j.max_attempts, j.created_at, j.scheduled_at, j.finalized_at,

@@ -33,7 +33,8 @@ func (s *serveFlags) add(f *pflag.FlagSet) {
 	durationFlag(f, &s.cfg.MCPSessions, "mcp-sessions", time.Second,
 		"keep idle sessions of MCP for that long (default: MCP without sessions)")
 	s.cfg.StopTimeout = 30 * time.Second
-	durationFlag(f, &s.cfg.StopTimeout, "stop-timeout", time.Millisecond, "how long to wait for running requests at shutdown")
+	durationFlag(f, &s.cfg.StopTimeout, "stop-timeout", time.Millisecond,
+		"how long to wait for running requests at shutdown")
 	for _, name := range []string{"origins", "issuer", "audience", "user-claim", "requests-per-second", "connections",
 		"public-url", "mcp-sessions"} {
 		env(f, name, serveVariables[name])
