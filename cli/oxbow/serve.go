@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -105,8 +107,14 @@ database's vectors.`,
 	return cmd
 }
 
+// softMemory is from where on the collector prefers memory to time, in bytes.
+const softMemory = 256 << 20
+
 // serve serves until ctx ends.
 func (a *app) serve(ctx context.Context, cfg server.Config) error {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softMemory)
+	}
 	s, err := server.New(ctx, cfg)
 	if err != nil {
 		return err

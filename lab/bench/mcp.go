@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oxbow-memory/oxbow/lab/must"
+	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
 const (
@@ -16,6 +17,7 @@ const (
 
 // sessions measures the memory of a server with many sessions of MCP.
 func sessions(b *bench) {
+	must.Get(program.Build(b.ctx))
 	p, c := b.serve(b.database("bench_mcp"), "--mcp-sessions", "1h")
 	defer p.stop()
 	streams := make(chan io.Closer, openStreams)
