@@ -72,12 +72,23 @@ func (m *mcpServer) admit(r *http.Request) error {
 			userPrefix + "{user_id}" + mcpPath)
 	case !m.knownHost(r):
 		return huma.Error403Forbidden("the header Host is not this server's")
+	case r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && m.full():
+		return huma.Error503ServiceUnavailable("there are too many sessions: try again later")
 	case isBatch(r):
 		return huma.Error400BadRequest("batches of requests are not accepted")
 	case m.origins.Check(r) != nil && (m.cors == nil || !m.cors.OriginAllowed(r)):
 		return huma.Error403Forbidden("pages of this origin may not call the server")
 	}
 	return nil
+}
+
+// full reports whether there are as many sessions as a process keeps.
+func (m *mcpServer) full() bool {
+	n := 0
+	for range m.sdk.Sessions() {
+		n++
+	}
+	return n >= m.cfg.MCPMaxSessions
 }
 
 // isBatch reports whether a body is a list of requests, which would count as one for the limits.

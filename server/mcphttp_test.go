@@ -97,6 +97,18 @@ func TestMCPSessionOfAnother(t *testing.T) {
 	require.Empty(t, setup(t).ask(t, "/mcp", nil).header.Get("Mcp-Session-Id"), "sessions are a setting")
 }
 
+// A process keeps a limited number of sessions.
+func TestMCPTooManySessions(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *server.Config) { c.MCPSessions, c.MCPMaxSessions = time.Minute, 1 })
+	key := map[string]string{"Authorization": "Bearer " + b.key(t, store.RolePerson, "ada")}
+	first := b.ask(t, "/mcp", key)
+	require.Equal(t, 200, first.status)
+	require.Equal(t, 503, b.ask(t, "/mcp", key).status)
+	key["Mcp-Session-Id"] = first.header.Get("Mcp-Session-Id")
+	require.Equal(t, 200, b.ask(t, "/mcp", key).status, "a request of the session")
+}
+
 func TestMCPMetadata(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *server.Config) { c.PublicURL, c.Issuer = "https://memory.example/", "https://issuer.example" })

@@ -46,6 +46,8 @@ type Config struct {
 	PublicURL string
 	// MCPSessions is how long an idle session of MCP is kept. Default: 0, MCP without sessions.
 	MCPSessions time.Duration
+	// MCPMaxSessions is how many sessions of MCP this process keeps. Default: 20,000.
+	MCPMaxSessions int
 	// RequestsPerSecond limits the requests of one key or token's user in this process. Bursts may be twice as large.
 	// Default: 100.
 	RequestsPerSecond float64
@@ -127,6 +129,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.RequestsPerSecond == 0 {
 		cfg.RequestsPerSecond = 100
+	}
+	if cfg.MCPMaxSessions == 0 {
+		cfg.MCPMaxSessions = 20_000
 	}
 	if cfg.StopTimeout == 0 {
 		cfg.StopTimeout = 30 * time.Second
