@@ -53,7 +53,7 @@ func TestMigrate(t *testing.T) {
 
 	r = migrate("down", "--to", "99", "--yes")
 	require.Equal(t, exitUsage, r.code)
-	require.Contains(t, r.err, "invalid --to 99: expected 0 to 14")
+	require.Contains(t, r.err, "invalid --to 99: expected 0 to 15")
 	require.Equal(t, exitUsage, migrate("down").code, "no terminal to ask on")
 	require.Empty(t, status().Problem)
 
