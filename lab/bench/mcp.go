@@ -29,7 +29,7 @@ func sessions(b *bench) {
 				`"capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}`)
 			c.mcp(user, session, `"method": "notifications/initialized"`)
 			if n < openStreams {
-				answer := must.Get(c.http.Do(c.mcpRequest(http.MethodGet, user, session, "")))
+				answer := must.Get(c.http.Do(c.mcpRequest(http.MethodGet, user, session, ""))) //nolint:bodyclose // closed below
 				streams <- answer.Body
 			}
 		}
@@ -44,6 +44,7 @@ func sessions(b *bench) {
 
 // mcp sends a message of MCP, and returns the session.
 func (c caller) mcp(user, session, message string) string {
+	//nolint:bodyclose // closed in the next statement
 	answer := must.Get(c.http.Do(c.mcpRequest(http.MethodPost, user, session, `{"jsonrpc": "2.0", `+message+"}")))
 	defer answer.Body.Close()
 	text := must.Get(io.ReadAll(answer.Body))

@@ -166,7 +166,7 @@ func (c caller) post(user, path string, body any) []byte {
 		bytes.NewReader(must.Get(json.Marshal(body)))))
 	r.Header.Set("Authorization", "Bearer "+c.key)
 	r.Header.Set("Content-Type", "application/json")
-	answer := must.Get(c.http.Do(r))
+	answer := must.Get(c.http.Do(r)) //nolint:bodyclose // closed in the next statement
 	defer answer.Body.Close()
 	text := must.Get(io.ReadAll(answer.Body))
 	if answer.StatusCode != http.StatusOK {
@@ -185,7 +185,7 @@ func (c caller) slowly(p process, q question) float64 {
 	connections := make([]net.Conn, slowClients)
 	for i := range connections {
 		connections[i] = must.Get(net.Dial("tcp", c.host))
-		defer connections[i].Close()
+		defer connections[i].Close() //nolint:errcheck // the server has answered or is ending
 		must.Get(connections[i].Write(whole[:len(whole)-10]))
 	}
 	for _, connection := range connections {
