@@ -98,6 +98,9 @@ func objectOf(raw json.RawMessage) (map[string]any, error) {
 	return object, nil
 }
 
+// maxNamed is the length, in bytes, to which an error shortens the name of an unknown argument.
+const maxNamed = 64
+
 // argumentNamed returns the argument that a name stands for.
 func argumentNamed(schema *huma.Schema, name string) (string, error) {
 	plain := snake(name)
@@ -113,7 +116,7 @@ func argumentNamed(schema *huma.Schema, name string) (string, error) {
 			return argument, nil
 		}
 	}
-	return "", store.Invalid(name, nil, "is not an argument of this tool, which has "+strings.Join(names, ", "))
+	return "", store.Invalid(strings.ToValidUTF8(name[:min(len(name), maxNamed)], ""), nil, "is not an argument of this tool, which has "+strings.Join(names, ", "))
 }
 
 // snake returns memory_id for memoryId and Memory-ID.

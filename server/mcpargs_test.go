@@ -71,7 +71,7 @@ func TestWrongArguments(t *testing.T) {
 func FuzzArguments(f *testing.F) {
 	for _, text := range []string{`{"q": "tea", "limit": "5"}`, `{"query": "茶", "types": "fact,episodic", "at": "2024"}`,
 		`"{\"query\": \"x\"}"`, `[]`, `{"metadata": "{}", "memory": "x", "importance": "0.5"}`,
-		`{"id": "oxbow://memories/x"}`} {
+		`{"id": "oxbow://memories/x"}`, `{"` + strings.Repeat("\xc6", 1000) + `": 1}`} {
 		f.Add([]byte(text))
 	}
 	newMemory := argumentsOf[NewMemory]("content", "memory_type", "valid_at", "importance", "metadata")

@@ -116,7 +116,9 @@ func (a *app) serve(ctx context.Context, cfg server.Config) error {
 		debug.SetMemoryLimit(softMemory)
 	}
 	s, err := server.New(ctx, cfg)
-	if err != nil {
+	if err != nil && ctx.Err() != nil {
+		return nil // interrupted before it began, which is no failure
+	} else if err != nil {
 		return err
 	}
 	defer s.Close()
