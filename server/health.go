@@ -19,19 +19,3 @@ func (s *Server) registerHealth() {
 			return Health{"ok"}, store.Explain(migrations.Check(ctx, s.own))
 		})
 }
-
-// register registers all operations.
-func (s *Server) register() {
-	s.registerHealth()
-	s.registerMemories()
-	s.registerChanges()
-	s.registerMessages()
-	s.registerRecall()
-	s.registerTraits()
-	s.registerDocuments()
-	s.registerTransfer()
-	s.registerUser()
-	s.registerOperations()
-	s.registerOperators()
-	s.registerV1()
-}

@@ -68,11 +68,10 @@ func (m *mcpServer) handler() http.Handler {
 func (m *mcpServer) admit(r *http.Request) error {
 	switch {
 	case callerOf(r.Context()).user == "":
-		return huma.Error400BadRequest("an app's or an operator's key must name the user in the path: " +
-			userPrefix + "{user_id}" + mcpPath)
+		return errNoUser(mcpPath)
 	case !m.knownHost(r):
 		return huma.Error403Forbidden("the header Host is not this server's")
-	case r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && m.full():
+	case begins(r) && m.full():
 		return huma.Error503ServiceUnavailable("there are too many sessions: try again later")
 	case isBatch(r):
 		return huma.Error400BadRequest("batches of requests are not accepted")
@@ -80,6 +79,12 @@ func (m *mcpServer) admit(r *http.Request) error {
 		return huma.Error403Forbidden("pages of this origin may not call the server")
 	}
 	return nil
+}
+
+// begins reports whether a request may begin a session.
+func begins(r *http.Request) bool {
+	return r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" &&
+		r.Header.Get("Mcp-Protocol-Version") < stateless
 }
 
 // full reports whether there are as many sessions as a process keeps.

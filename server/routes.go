@@ -56,6 +56,22 @@ func newCORS(origins []string) *cors.Cors {
 	})
 }
 
+// register registers all operations.
+func (s *Server) register() {
+	s.registerHealth()
+	s.registerMemories()
+	s.registerChanges()
+	s.registerMessages()
+	s.registerRecall()
+	s.registerTraits()
+	s.registerDocuments()
+	s.registerTransfer()
+	s.registerUser()
+	s.registerOperations()
+	s.registerOperators()
+	s.registerV1()
+}
+
 // describe returns the parts of openapi.json that are not operations.
 func (s *Server) describe() huma.Config {
 	cfg := huma.DefaultConfig("Oxbow", "1")

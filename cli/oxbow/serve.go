@@ -39,19 +39,13 @@ func (s *serveFlags) add(f *pflag.FlagSet) {
 		"how long to wait for running requests at shutdown")
 	for _, name := range []string{"origins", "issuer", "audience", "user-claim", "requests-per-second", "connections",
 		"public-url", "mcp-sessions"} {
-		env(f, name, serveVariables[name])
+		envs(f, name)
 	}
 }
 
 func (s *serveFlags) addAddress(f *pflag.FlagSet) {
 	addressFlag(f, &s.cfg.Addr, "addr", "listen there (default 127.0.0.1:8080)")
-	env(f, "addr", "OXBOW_ADDR")
-}
-
-var serveVariables = map[string]string{
-	"origins": "OXBOW_ORIGINS", "issuer": "OXBOW_ISSUER", "audience": "OXBOW_AUDIENCE", "user-claim": "OXBOW_USER_CLAIM",
-	"requests-per-second": "OXBOW_REQUESTS_PER_SECOND", "connections": "OXBOW_CONNECTIONS",
-	"public-url": "OXBOW_PUBLIC_URL", "mcp-sessions": "OXBOW_MCP_SESSIONS",
+	envs(f, "addr")
 }
 
 // config returns the server's configuration.
