@@ -32,7 +32,7 @@ type Replacement struct {
 
 // Verification says whether a person confirmed a memory.
 type Verification struct {
-	Verified bool   `json:"verified" default:"true"`
+	Verified bool   `json:"verified" doc:"false withdraws the confirmation"`
 	Reason   string `json:"reason,omitzero" maxLength:"10000" doc:"Stored in the history"`
 }
 
