@@ -1,4 +1,4 @@
--- What "oxbow serve" keeps: keys, answers to repeated requests, and who read or changed what.
+-- What "oxbow serve" keeps: keys, sessions, answers to repeated requests, and who read or changed what.
 
 -- Keys of the API. Only the hash of a key's secret is stored.
 create table oxbow.api_keys (
@@ -22,6 +22,20 @@ create table oxbow.api_keys (
     or oxbow.reject('expires_at', expires_at::text, 'must be in the future'))
 );
 create index api_keys_id_idx on oxbow.api_keys (id);
+
+-- Sessions of people who are signed in to the pages. Only the hash of a session's id is stored. A session ends with its
+-- key; settle deletes expired ones.
+create table oxbow.page_sessions (
+  user_id    text not null,     -- the person; empty for an operator
+  hash       bytea not null,    -- SHA-256 of the id
+  key_id     uuid,              -- null: signed in at the issuer
+  created_at timestamptz not null default now(),
+  expires_at timestamptz not null,
+  primary key (user_id, hash),
+  foreign key (user_id, key_id) references oxbow.api_keys on delete cascade
+);
+create index page_sessions_hash_idx on oxbow.page_sessions (hash);
+create index page_sessions_expires_idx on oxbow.page_sessions (expires_at);
 
 -- Answers to requests with an Idempotency-Key. A repeated request gets the same answer; settle deletes them after a day.
 create table oxbow.api_answers (
@@ -54,4 +68,4 @@ create index api_log_at_idx on oxbow.api_log (at);
 
 ---- create above / drop below ----
 
-drop table oxbow.api_log, oxbow.api_answers, oxbow.api_keys;
+drop table oxbow.api_log, oxbow.api_answers, oxbow.page_sessions, oxbow.api_keys;

@@ -35,6 +35,8 @@ func callerOf(ctx context.Context) caller {
 var errNoCredential = huma.Error401Unauthorized(
 	"the request needs a valid API key or token in the header Authorization: Bearer …")
 
+var errNoIssuer = huma.Error503ServiceUnavailable("the issuer of tokens cannot be reached: try again later")
+
 // authenticate returns the caller of a request. user is the user in the path, if named.
 func (s *Server) authenticate(r *http.Request, user string, named bool) (caller, error) {
 	scheme, credential, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -80,8 +82,8 @@ func (s *Server) identify(ctx context.Context, credential string) (caller, error
 type tokens struct {
 	issuer, audience, claim string
 
-	mu       sync.Mutex
-	verifier *oidc.IDTokenVerifier // nil until the provider was reached
+	mu    sync.Mutex
+	found *oidc.Provider // nil until it was reached
 }
 
 func newTokens(cfg Config) *tokens {
@@ -92,11 +94,11 @@ func newTokens(cfg Config) *tokens {
 }
 
 func (t *tokens) identify(ctx context.Context, token string) (caller, error) {
-	verifier, err := t.verify(ctx)
+	provider, err := t.provider(ctx)
 	if err != nil {
-		return caller{}, huma.Error503ServiceUnavailable("the issuer of tokens cannot be reached: try again later")
+		return caller{}, errNoIssuer
 	}
-	verified, err := verifier.Verify(ctx, token)
+	verified, err := provider.Verifier(&oidc.Config{ClientID: t.audience}).Verify(ctx, token)
 	if err != nil {
 		return caller{}, errNoCredential
 	}
@@ -111,24 +113,21 @@ func (t *tokens) identify(ctx context.Context, token string) (caller, error) {
 	return caller{role: store.RolePerson, user: user}, nil
 }
 
-// verify returns the verifier. It asks the provider for its keys, the first time that it is reached.
-func (t *tokens) verify(ctx context.Context) (*oidc.IDTokenVerifier, error) {
+// provider returns the provider. It asks for its keys the first time that it is reached.
+func (t *tokens) provider(ctx context.Context) (_ *oidc.Provider, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.verifier == nil {
+	if t.found == nil {
 		// The provider keeps its context for later requests of keys.
-		provider, err := oidc.NewProvider(context.WithoutCancel(ctx), t.issuer)
-		if err != nil {
-			return nil, err
-		}
-		t.verifier = provider.Verifier(&oidc.Config{ClientID: t.audience})
+		t.found, err = oidc.NewProvider(context.WithoutCancel(ctx), t.issuer)
 	}
-	return t.verifier, nil
+	return t.found, err
 }
 
 // limits limits the requests of each key, and of each user with a token.
 type limits struct {
 	perSecond rate.Limit
+	burst     int
 
 	mu   sync.Mutex
 	each map[caller]*rate.Limiter
@@ -137,8 +136,8 @@ type limits struct {
 // maxLimited is the number of callers after which all are forgotten, which allows each one more burst.
 const maxLimited = 100_000
 
-func newLimits(perSecond float64) *limits {
-	return &limits{perSecond: rate.Limit(perSecond), each: map[caller]*rate.Limiter{}}
+func newLimits(perSecond float64, burst int) *limits {
+	return &limits{perSecond: rate.Limit(perSecond), burst: burst, each: map[caller]*rate.Limiter{}}
 }
 
 func (l *limits) take(c caller) error {
@@ -149,7 +148,7 @@ func (l *limits) take(c caller) error {
 		if len(l.each) >= maxLimited {
 			clear(l.each)
 		}
-		limiter = rate.NewLimiter(l.perSecond, max(1, int(math.Ceil(2*float64(l.perSecond)))))
+		limiter = rate.NewLimiter(l.perSecond, l.burst)
 		l.each[c] = limiter
 	}
 	l.mu.Unlock()

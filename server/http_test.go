@@ -68,7 +68,7 @@ func TestCompressionIDsAndOrigins(t *testing.T) {
 	require.Equal(t, 200, document.status)
 	require.Equal(t, 401, b.do(t, "", http.MethodGet, "/v1/no-such-path", nil).status)
 	require.Equal(t, 404, b.do(t, ada, http.MethodGet, "/v1/no-such-path", nil).status)
-	require.Equal(t, 404, b.do(t, ada, http.MethodGet, "/", nil).status)
+	require.Equal(t, 404, b.do(t, ada, http.MethodGet, "/no-such-page", nil).status)
 	require.Equal(t, 405, b.do(t, ada, http.MethodDelete, "/v1/recall", nil).status)
 
 	open := setup(t, func(c *server.Config) { c.Origins = []string{"https://app.example"} })

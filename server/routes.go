@@ -35,6 +35,7 @@ func (s *Server) routes() http.Handler {
 	mux.Handle(mcpPath, s.forUser(all))
 	mux.HandleFunc(metadataPath, s.metadata)
 	mux.HandleFunc(metadataPath+"/", s.metadata)
+	mux.Handle("/", s.pages())
 	handler := http.Handler(mux)
 	if s.cors != nil {
 		handler = s.cors.Handler(handler)

@@ -1,6 +1,6 @@
-// Package server serves Oxbow over HTTP: the API, described by openapi.json. It has no logic of its own. A request is
-// checked, becomes a call of the Go client as the database role oxbow_app with the caller's user, and its result or
-// error becomes the answer.
+// Package server serves Oxbow over HTTP: the API, described by openapi.json, MCP, and pages for people (package pages).
+// It has no logic of its own. A request is checked, becomes a call of the Go client as the database role oxbow_app with
+// the caller's user, and its result or error becomes the answer.
 package server
 
 import (
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -39,6 +40,9 @@ type Config struct {
 	Issuer, Audience string
 	// UserClaim is the claim of a token that holds the user's id. Default: sub.
 	UserClaim string
+	// ClientID is the id of the pages at the provider, by which people sign in to them, and ClientSecret its secret, if it
+	// has one. Default: none, people sign in with keys.
+	ClientID, ClientSecret string
 	// Origins are the origins from which browsers may call the API (CORS). Default: none.
 	Origins []string
 	// PublicURL is the URL under which clients reach the server, if a proxy is in between, such as
@@ -76,7 +80,8 @@ type Server struct {
 	own     *pgxpool.Pool // as oxbow_operator: keys, log and the operators' views
 	client  *oxbow.Client // on app
 	tokens  *tokens       // nil without an issuer
-	limits  *limits
+	limits  *limits       // by key
+	logins  *limits       // by address
 	audit   *audit
 	closed  sync.Once
 	cors    *cors.Cors // nil if no other origin may call
@@ -108,7 +113,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.tokens = newTokens(s.cfg)
-	s.limits = newLimits(s.cfg.RequestsPerSecond)
+	s.limits = newLimits(s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*s.cfg.RequestsPerSecond))))
+	s.logins = newLimits(loginsPerSecond, 10*loginsPerSecond)
 	s.audit = newAudit(s.own, s.log)
 	s.handler = s.routes()
 	return s, nil

@@ -114,8 +114,8 @@ func attempt(t *testing.T, tx db, sql string, args ...any) (text string, affecte
 
 // withoutText lists the tables of user data in which no column has a text of the user's.
 var withoutText = []string{"activity", "document_chunks", "entity_edges", "entity_mentions", "extractions",
-	"indexed_vectors", "memory_gists", "memory_links", "memory_term_stats", "memory_vectors", "trait_refusals",
-	"vector_slots"}
+	"indexed_vectors", "memory_gists", "memory_links", "memory_term_stats", "memory_vectors", "page_sessions",
+	"trait_refusals", "vector_slots"}
 
 // The attacks look for a word in each table that can contain one.
 func TestSecretsAreEverywhere(t *testing.T) {

@@ -65,6 +65,7 @@ func populate(t testing.TB, tx db, user string) {
 	exec(t, tx, "insert into oxbow.messages (user_id, session_id, content) values ($1, 's', 'hello')", user)
 	exec(t, tx, `insert into oxbow.api_keys (user_id, id, role, name, hash)
 		values ($1, gen_random_uuid(), 'person', 'n', '\x00')`, user)
+	exec(t, tx, `insert into oxbow.page_sessions (user_id, hash, expires_at) values ($1, '\x00', now())`, user)
 	exec(t, tx, `insert into oxbow.api_answers (user_id, key, request, answer) values ($1, 'k', '\x00', '{}')`, user)
 	exec(t, tx, `insert into oxbow.api_log (user_id, id, at, role, operation, status)
 		values ($1, gen_random_uuid(), now(), 'person', 'get-memory', 200)`, user)

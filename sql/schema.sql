@@ -1270,6 +1270,26 @@ CREATE INDEX messages_session_idx ON oxbow.messages USING btree (user_id, sessio
 
 CREATE INDEX messages_unextracted_idx ON oxbow.messages USING btree (user_id, session_id, seq) WHERE (extracted_at IS NULL);
 
+-- page_sessions
+
+CREATE TABLE oxbow.page_sessions (
+    user_id text NOT NULL,
+    hash bytea NOT NULL,
+    key_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.page_sessions
+    ADD CONSTRAINT page_sessions_pkey PRIMARY KEY (user_id, hash);
+
+CREATE INDEX page_sessions_expires_idx ON oxbow.page_sessions USING btree (expires_at);
+
+CREATE INDEX page_sessions_hash_idx ON oxbow.page_sessions USING btree (hash);
+
+ALTER TABLE ONLY oxbow.page_sessions
+    ADD CONSTRAINT page_sessions_user_id_key_id_fkey FOREIGN KEY (user_id, key_id) REFERENCES oxbow.api_keys(user_id, id) ON DELETE CASCADE;
+
 -- policy_changes
 
 CREATE TABLE oxbow.policy_changes (

@@ -28,6 +28,8 @@ func (s *serveFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.cfg.Issuer, "issuer", "", "URL of an OpenID provider whose tokens are accepted beside API keys")
 	f.StringVar(&s.cfg.Audience, "audience", "", "audience that those tokens must have")
 	f.StringVar(&s.cfg.UserClaim, "user-claim", "", "claim of those tokens that holds the user's id (default: sub)")
+	f.StringVar(&s.cfg.ClientID, "client-id", "",
+		"id of the pages at the provider, to sign people in; the secret, if any, is in $OXBOW_CLIENT_SECRET")
 	f.Float64Var(&s.cfg.RequestsPerSecond, "requests-per-second", 100, "limit for each key; bursts may be twice as large")
 	intFlag(f, &s.cfg.Connections, "connections", "", 1, 1000, "connections to the database for requests, default 10")
 	f.StringVar(&s.cfg.PublicURL, "public-url", "",
@@ -37,8 +39,8 @@ func (s *serveFlags) add(f *pflag.FlagSet) {
 	s.cfg.StopTimeout = 30 * time.Second
 	durationFlag(f, &s.cfg.StopTimeout, "stop-timeout", time.Millisecond,
 		"how long to wait for running requests at shutdown")
-	for _, name := range []string{"origins", "issuer", "audience", "user-claim", "requests-per-second", "connections",
-		"public-url", "mcp-sessions"} {
+	for _, name := range []string{"origins", "issuer", "audience", "user-claim", "client-id", "requests-per-second",
+		"connections", "public-url", "mcp-sessions"} {
 		envs(f, name)
 	}
 }
@@ -57,6 +59,10 @@ func (s *serveFlags) config(dsn string, log *slog.Logger) (server.Config, error)
 	if (cfg.Issuer == "") != (cfg.Audience == "") {
 		return cfg, usagef("--issuer and --audience need each other")
 	}
+	if cfg.ClientID != "" && cfg.Issuer == "" {
+		return cfg, usagef("--client-id needs --issuer")
+	}
+	cfg.ClientSecret = os.Getenv("OXBOW_CLIENT_SECRET")
 	embedder, err := s.embedding.open()
 	if err != nil {
 		return cfg, err
@@ -70,8 +76,8 @@ func serveCommand(a *app) *cobra.Command {
 	var print bool
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the HTTP API, and MCP",
-		Long: `Serve the HTTP API until interrupted; running requests finish. "oxbow keys api create" makes the keys that requests
+		Short: "Serve the HTTP API, MCP, and pages for people",
+		Long: `Serve the HTTP API, MCP and pages for people until interrupted; running requests finish. "oxbow keys api create" makes the keys that requests
 need. GET /v1/openapi.json describes the API.
 
 The login must be a member of oxbow_app and oxbow_operator. The embedding flags must select the model of the
@@ -116,5 +122,5 @@ func (a *app) serve(ctx context.Context, cfg server.Config) error {
 		return err
 	}
 	defer s.Close()
-	return s.Run(ctx, func(addr net.Addr) { a.printf("Serving http://%s/v1\n", addr) })
+	return s.Run(ctx, func(addr net.Addr) { a.printf("Serving http://%s/v1\nPages for people at http://%[1]s/\n", addr) })
 }

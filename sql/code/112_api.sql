@@ -1,12 +1,14 @@
 -- What "oxbow serve" keeps (migrations/015_server.sql).
 
--- trim_api deletes at most _limit answers to repeated requests that are older than a day, and as many rows of the audit
--- log that are older than the policy api_log_days. It returns the larger of the two numbers.
+-- trim_api deletes at most _limit answers to repeated requests that are older than a day, as many sessions of the pages
+-- that have expired, and as many rows of the audit log that are older than the policy api_log_days. It returns the
+-- largest of the three numbers.
 create or replace function oxbow.trim_api(_now timestamptz, _limit integer) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _before constant timestamptz := _now - make_interval(secs => 86400 * oxbow.policy('api_log_days'));
   _answers bigint;
+  _sessions bigint;
   _entries bigint;
 begin
   delete from oxbow.api_answers a
@@ -14,12 +16,17 @@ begin
            order by d.created_at limit _limit for update skip locked) d
    where a.user_id = d.user_id and a.key = d.key;
   get diagnostics _answers = row_count;
+  delete from oxbow.page_sessions s
+   using (select d.user_id, d.hash from oxbow.page_sessions d where d.expires_at < _now order by d.expires_at limit _limit
+            for update skip locked) d
+   where s.user_id = d.user_id and s.hash = d.hash;
+  get diagnostics _sessions = row_count;
   delete from oxbow.api_log l
    using (select d.user_id, d.id from oxbow.api_log d where d.at < _before order by d.at limit _limit
             for update skip locked) d
    where l.user_id = d.user_id and l.id = d.id;
   get diagnostics _entries = row_count;
-  return greatest(_answers, _entries);
+  return greatest(_answers, _sessions, _entries);
 end $$;
 call oxbow.grant_worker('trim_api');
 

@@ -2,8 +2,8 @@
 -- parent's policies do not cover a statement on its partition. The owner is exempt. A login of the group
 -- oxbow_app reads and changes the rows of the user in the setting oxbow.user_id, and may insert memories,
 -- vectors, messages and the sensory stream for any user; without the setting it reads nothing. The worker
--- sees everything. oxbow_operator, which "oxbow serve" becomes for operators and for its keys and log, reads everything
--- and writes the keys, the log and the queue. migrate also runs this after a migration, so that new tables are covered.
+-- sees everything. oxbow_operator, which "oxbow serve" becomes for operators and for its keys, sessions and log, reads
+-- everything and writes these and the queue. migrate also runs this after a migration, so that new tables are covered.
 -- A group role that does not exist is skipped.
 create or replace procedure oxbow.secure_tables()
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -59,6 +59,9 @@ begin
     perform oxbow.ensure_policy('oxbow.settings', 'operator', 'for select to oxbow_operator using (true)');
     grant insert, update on oxbow.api_keys to oxbow_operator;
     perform oxbow.ensure_policy('oxbow.api_keys', 'operator_change',
+      'for all to oxbow_operator using (true) with check (true)');
+    grant insert, delete on oxbow.page_sessions to oxbow_operator;
+    perform oxbow.ensure_policy('oxbow.page_sessions', 'operator_change',
       'for all to oxbow_operator using (true) with check (true)');
     grant insert on oxbow.api_log to oxbow_operator;
     perform oxbow.ensure_policy('oxbow.api_log', 'operator_insert', 'for insert to oxbow_operator with check (true)');

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/server/pages"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// loginsPerSecond limits the attempts to sign in from one address. Bursts may be ten times as large.
+const loginsPerSecond = 1
+
+func (s *Server) pages() http.Handler {
+	return pages.New(pages.Config{Host: pagesHost{s}, Client: s.client, Operators: s.own, ClientID: s.cfg.ClientID,
+		ClientSecret: s.cfg.ClientSecret, UserClaim: s.cfg.UserClaim, PublicURL: s.cfg.PublicURL}).Handler()
+}
+
+// pagesHost is what the pages need of the server.
+type pagesHost struct{ *Server }
+
+func (h pagesHost) Log(entry store.Access) { h.audit.add(entry) }
+
+func (h pagesHost) FlushLog(ctx context.Context) error { return h.audit.flush(ctx) }
+
+func (h pagesHost) Limit(key uuid.UUID, user string) error {
+	return h.limits.take(caller{role: store.RolePerson, key: key, user: user})
+}
+
+func (h pagesHost) LimitLogin(address string) error { return h.logins.take(caller{user: address}) }
+
+func (h pagesHost) Base(r *http.Request) string { return h.base(r) }
+
+func (h pagesHost) Problem(ctx context.Context, err error) (int, string) {
+	p := h.problem(ctx, err)
+	if model, ok := p.(*huma.ErrorModel); ok {
+		return model.Status, model.Detail
+	}
+	return p.GetStatus(), p.Error()
+}
+
+func (h pagesHost) Issuer(ctx context.Context) (*oidc.Provider, error) {
+	provider, err := h.tokens.provider(ctx)
+	if err != nil {
+		return nil, errNoIssuer
+	}
+	return provider, nil
+}
