@@ -1,0 +1,381 @@
+import { OxbowError } from "./errors.js"
+import { type Page, Pages } from "./pages.js"
+import type * as schema from "./schema.js"
+import { type Call, type Connection, type RequestOptions, sleep, Transport } from "./transport.js"
+
+/** Options of a client. */
+export interface OxbowOptions extends Connection {
+  /** Whose memories. Needed with the key of an app or an operator; a person's key implies the person. */
+  user?: string
+}
+
+/** Options of a method: the fields of its request that are not arguments, and those of every method. */
+export type Options<T, Arguments extends keyof T = never> = Omit<T, Arguments> & RequestOptions
+
+/** Options of a method that can be repeated. */
+export interface Once extends RequestOptions {
+  /** A request with the same key is done once within a day. Default: a random key for each call. */
+  idempotencyKey?: string
+}
+
+/** A page of what is known: an argument of a list that has pages. */
+type Paged<T> = T & { cursor?: string } & RequestOptions
+
+/** Lines of JSON, such as the content of a file. */
+export type Lines = string | Blob | ReadableStream<Uint8Array>
+
+/** A record of an export, with the names of the database. */
+export type ExportedRecord = Record<string, unknown>
+
+/**
+ * Oxbow is a client for the memories of one user. A method has the name of its operation in the API, and is rejected
+ * with an OxbowError.
+ */
+export class Oxbow {
+  readonly #options: OxbowOptions
+  readonly #transport: Transport
+
+  constructor(options: OxbowOptions = {}) {
+    this.#options = options
+    this.#transport = new Transport(options)
+  }
+
+  /** Returns a client for the memories of another user. */
+  forUser(user: string): Oxbow {
+    return new Oxbow({ ...this.#options, user })
+  }
+
+  // Memories
+
+  /** Adds a memory. It can be recalled once a worker has prepared it: see {@link waitUntilSearchable}. */
+  add(content: string, options: Options<schema.NewMemory, "content"> & Once = {}): Promise<schema.Added> {
+    return this.#send("POST", "/memories", { idempotencyKey: randomKey(), content, ...options })
+  }
+
+  /** Adds up to 1,000 memories: all or none. */
+  async addMany(memories: schema.NewMemory[], options: Once = {}): Promise<schema.Added[]> {
+    return this.#items("POST", "/memories/batch", { idempotencyKey: randomKey(), memories, ...options })
+  }
+
+  /** Waits until recall finds a memory that was added, by its words. Rejects if that failed. */
+  async waitUntilSearchable(id: string, options: RequestOptions = {}): Promise<schema.Operation> {
+    const { signal, timeout = 30_000 } = options
+    const end = Date.now() + timeout
+    for (let pause = 20; ; pause = Math.min(pause * 1.5, 1_000)) {
+      const operation = await this.getOperation(id, { signal, timeout })
+      if (operation.searchable) return operation
+      if (operation.state === "failed") throw new OxbowError(`the memory ${id} could not be prepared`)
+      if (Date.now() + pause > end) throw new OxbowError(`the memory ${id} was not searchable within ${timeout} ms`)
+      await sleep(pause, signal)
+      signal?.throwIfAborted()
+    }
+  }
+
+  /** Returns a memory. */
+  get(id: string, options: RequestOptions = {}): Promise<schema.Memory> {
+    return this.#send("GET", `/memories/${segment(id)}`, options)
+  }
+
+  /** Lists memories, the newest first. */
+  listMemories(options: Paged<schema.ListMemoriesQuery> = {}): Pages<schema.Memory> {
+    return this.#pages("/memories", options)
+  }
+
+  /** Lists all versions of a memory, in the order in which they became true. */
+  listVersions(id: string, options: RequestOptions = {}): Promise<schema.Memory[]> {
+    return this.#items("GET", `/memories/${segment(id)}/versions`, options)
+  }
+
+  /** Lists the changes of a memory and its versions. */
+  getHistory(id: string, options: RequestOptions = {}): Promise<schema.Change[]> {
+    return this.#items("GET", `/memories/${segment(id)}/history`, options)
+  }
+
+  /** Lists the memories and messages from which a memory was made, nearest first. */
+  listProvenance(id: string, options: Options<schema.ListProvenanceQuery> = {}): Promise<schema.Origin[]> {
+    return this.#items("GET", `/memories/${segment(id)}/provenance`, options)
+  }
+
+  /** Lists related memories, the most related first. */
+  listRelated(id: string, options: Options<schema.ListRelatedQuery> = {}): Promise<schema.Related[]> {
+    return this.#items("GET", `/memories/${segment(id)}/related`, options)
+  }
+
+  /** Replaces a memory that is no longer right. The old version is kept as the past. */
+  supersede(id: string, content: string, options: Options<schema.Replacement, "content"> = {}): Promise<schema.Added> {
+    return this.#send("POST", `/memories/${segment(id)}/supersede`, { content, ...options })
+  }
+
+  /** Hides a memory. It can be restored for 30 days, then it is erased. */
+  forget(id: string, options: Options<schema.Reason> = {}): Promise<schema.Done> {
+    return this.#send("POST", `/memories/${segment(id)}/forget`, options)
+  }
+
+  /** Restores a memory that was forgotten. */
+  restore(id: string, options: RequestOptions = {}): Promise<schema.Done> {
+    return this.#send("POST", `/memories/${segment(id)}/restore`, options)
+  }
+
+  /** Keeps a memory that would expire. */
+  promote(id: string, options: Options<schema.Reason> = {}): Promise<schema.Done> {
+    return this.#send("POST", `/memories/${segment(id)}/promote`, options)
+  }
+
+  /** Records that a person has confirmed a memory, or no longer does. */
+  verify(id: string, verified: boolean, options: Options<schema.Reason> = {}): Promise<schema.Done> {
+    return this.#send("POST", `/memories/${segment(id)}/verify`, { verified, ...options })
+  }
+
+  /** Sets the tier of a memory. The strength of core and system memories never falls. */
+  setTier(id: string, tier: schema.Tier["tier"], options: Options<schema.Reason> = {}): Promise<schema.Done> {
+    return this.#send("POST", `/memories/${segment(id)}/tier`, { tier, ...options })
+  }
+
+  /** Merges memories that say the same. */
+  merge(ids: string[], options: Options<schema.Merging, "ids"> = {}): Promise<schema.Added> {
+    return this.#send("POST", "/memories/merge", { ids, ...options })
+  }
+
+  /** Undoes a merge. Returns the ids of the memories that were merged. */
+  unmerge(id: string, options: RequestOptions = {}): Promise<string[]> {
+    return this.#items("POST", `/memories/${segment(id)}/unmerge`, options)
+  }
+
+  /** Erases a memory for ever, with all that was made from it. */
+  erase(id: string, options: RequestOptions = {}): Promise<schema.Receipt> {
+    return this.#send("POST", `/memories/${segment(id)}/erase`, options)
+  }
+
+  /** Returns the receipt of an erasure. */
+  findReceipt(proof: string, options: Options<schema.ProofOf, "proof"> = {}): Promise<schema.Receipt> {
+    return this.#send("POST", "/receipts", { proof, ...options }, reading)
+  }
+
+  // Conversations
+
+  /** Adds up to 1,000 messages, from which memories are extracted. Returns their ids. */
+  addMessages(messages: schema.NewMessage[], options: RequestOptions = {}): Promise<string[]> {
+    return this.#items("POST", "/messages", { messages, ...options })
+  }
+
+  /** Lists the messages of a conversation in order. */
+  listMessages(sessionId: string, options: RequestOptions = {}): Promise<schema.Message[]> {
+    return this.#items("GET", "/messages", { sessionId, ...options })
+  }
+
+  /** Ends a conversation: memories are extracted at once. */
+  endSession(sessionId: string, options: RequestOptions = {}): Promise<schema.Done> {
+    return this.#send("POST", "/sessions/end", { sessionId, ...options })
+  }
+
+  // Recall
+
+  /** Finds memories by meaning and words, best first. */
+  recall(query: string, options: Options<schema.Query, "query"> = {}): Promise<schema.Recalled> {
+    return this.#send("POST", "/recall", { query, ...options }, reading)
+  }
+
+  /** Returns what to know about the user before a reply, as text for the prompt. */
+  context(options: Options<schema.ContextQuery> = {}): Promise<schema.PromptContext> {
+    return this.#send("POST", "/context", options, reading)
+  }
+
+  /** Shows how what is known about a topic changed. */
+  timeline(topic: string, options: Options<schema.TimelineQuery, "topic"> = {}): Promise<schema.Timeline> {
+    return this.#send("POST", "/timeline", { topic, ...options }, reading)
+  }
+
+  /** Lists the facts of a day. */
+  listFacts(options: Options<schema.ListFactsQuery> = {}): Promise<schema.KnownFact[]> {
+    return this.#items("GET", "/facts", options)
+  }
+
+  /** Lists the people, places and things that memories name. */
+  listEntities(options: Options<schema.ListEntitiesQuery> = {}): Promise<schema.NamedEntity[]> {
+    return this.#items("GET", "/entities", options)
+  }
+
+  /** Reports the ids of the memories that a reply used. */
+  reportUsed(ids: string[], options: RequestOptions = {}): Promise<schema.Done> {
+    return this.#send("POST", "/used", { ids, ...options })
+  }
+
+  // Traits
+
+  /** Lists what is believed about the user's character and habits. */
+  listTraits(options: Options<schema.ListTraitsQuery> = {}): Promise<schema.TraitSummary[]> {
+    return this.#items("GET", "/traits", options)
+  }
+
+  /** Returns a trait with its evidence and its history. */
+  getTrait(id: string, options: RequestOptions = {}): Promise<schema.TraitDetails> {
+    return this.#send("GET", `/traits/${segment(id)}`, options)
+  }
+
+  /** Corrects a trait. */
+  editTrait(id: string, options: Options<schema.TraitEdit>): Promise<schema.Edited> {
+    return this.#send("PATCH", `/traits/${segment(id)}`, options)
+  }
+
+  /** Ends a trait that is not true. It is kept as the past. */
+  dissolveTrait(id: string, options: Options<schema.Reason> = {}): Promise<schema.Done> {
+    return this.#send("POST", `/traits/${segment(id)}/dissolve`, options)
+  }
+
+  /** Deletes a trait with its history. */
+  deleteTrait(id: string, options: RequestOptions = {}): Promise<schema.Deleted> {
+    return this.#send("DELETE", `/traits/${segment(id)}`, options)
+  }
+
+  // Documents
+
+  /** Adds a file, or replaces the one with the same path. */
+  addDocument(
+    path: string,
+    content: string,
+    options: Options<schema.NewDocument, "path" | "content"> = {},
+  ): Promise<schema.Report> {
+    return this.#send("POST", "/documents", { path, content, ...options })
+  }
+
+  /** Lists the files. */
+  listDocuments(options: RequestOptions = {}): Promise<schema.File[]> {
+    return this.#items("GET", "/documents", options)
+  }
+
+  /** Deletes a file and its memories. */
+  deleteDocument(path: string, options: RequestOptions = {}): Promise<schema.Deleted> {
+    return this.#send("DELETE", "/documents", { path, ...options })
+  }
+
+  // The user
+
+  /** Exports everything of the user. */
+  async *export(options: RequestOptions = {}): AsyncGenerator<ExportedRecord, void, undefined> {
+    for await (const line of this.#transport.lines({ method: "GET", path: this.#path("/export"), ...options })) {
+      yield JSON.parse(line)
+    }
+  }
+
+  /** Imports memories, all or none: objects with the columns of oxbow.memories by name, one a line. */
+  importMemories(lines: Lines, options: Options<schema.ImportQuery> = {}): Promise<schema.Imported> {
+    const { signal, timeout, ...query } = options
+    return this.#transport.json({ method: "POST", path: this.#path("/import"), query, lines, signal, timeout })
+  }
+
+  /** Returns the user's settings. */
+  getSettings(options: RequestOptions = {}): Promise<schema.UserSettings> {
+    return this.#send("GET", "/settings", options)
+  }
+
+  /** Replaces the user's settings. */
+  putSettings(settings: Options<schema.UserSettings>): Promise<schema.UserSettings> {
+    return this.#send("PUT", "/settings", settings, reading)
+  }
+
+  /** Lists who read or changed the user's data, the latest first. */
+  listLog(options: Paged<schema.ListLogQuery> = {}): Pages<schema.Access> {
+    return this.#pages("/log", options)
+  }
+
+  /** Erases everything of the user for ever. The argument is the user again, so that nobody is erased by mistake. */
+  eraseUser(userId: string, options: RequestOptions = {}): Promise<schema.Receipt> {
+    return this.#send("POST", "/erase", { userId, ...options })
+  }
+
+  /** Returns what became of a memory that was added. */
+  getOperation(id: string, options: RequestOptions = {}): Promise<schema.Operation> {
+    return this.#send("GET", `/operations/${segment(id)}`, options)
+  }
+
+  /** Retries the failed jobs of a memory. */
+  retryOperation(id: string, options: RequestOptions = {}): Promise<schema.Retried> {
+    return this.#send("POST", `/operations/${segment(id)}/retry`, options)
+  }
+
+  // Operators
+
+  /** Reports whether the server and its database work. Needs no key. */
+  health(options: RequestOptions = {}): Promise<schema.Health> {
+    return this.#transport.json({ method: "GET", path: "/health", ...options })
+  }
+
+  /** Shows the queue and the jobs that failed. For operators. */
+  getQueue(options: Options<schema.GetQueueQuery> = {}): Promise<schema.Queue> {
+    const { signal, timeout, ...query } = options
+    return this.#transport.json({ method: "GET", path: "/queue", query, signal, timeout })
+  }
+
+  /** Makes a job due now. For operators. */
+  retryJob(jobId: number, options: RequestOptions = {}): Promise<schema.Done> {
+    return this.#transport.json({ method: "POST", path: `/queue/${jobId}/retry`, ...options })
+  }
+
+  /** Shows the contents of the database and the waiting work. For operators. */
+  getStatus(options: RequestOptions = {}): Promise<schema.Overview> {
+    return this.#transport.json({ method: "GET", path: "/status", ...options })
+  }
+
+  /** Lists users by id. For operators. */
+  listUsers(options: Paged<schema.ListUsersQuery> = {}): Pages<string> {
+    const { signal, timeout, cursor, ...query } = options
+    return new Pages(
+      (next) =>
+        this.#transport.json({ method: "GET", path: "/users", query: { ...query, cursor: next }, signal, timeout }),
+      cursor,
+    )
+  }
+
+  // Version 1
+
+  /** Adds a memory as version 1 did. */
+  addMemoryV1(content: string, options: Options<schema.MemoryV1, "content"> = {}): Promise<schema.Added> {
+    return this.#send("POST", "/add_memory", { content, ...options })
+  }
+
+  /** Searches as version 1 did. */
+  searchV1(query: string, options: Options<schema.SearchV1, "query"> = {}): Promise<schema.Result[]> {
+    return this.#items("POST", "/search", { query, ...options }, reading)
+  }
+
+  #path(path: string): string {
+    return this.#options.user === undefined ? path : `/users/${segment(this.#options.user)}${path}`
+  }
+
+  /** Sends fields as the query of a GET or DELETE, and as the body of others. */
+  #send<T>(method: Call["method"], path: string, fields: object, options: Partial<Call> = {}): Promise<T> {
+    const { signal, timeout, idempotencyKey, ...rest } = fields as Once
+    const place = method === "GET" || method === "DELETE" ? { query: rest } : { body: rest }
+    return this.#transport.json({
+      method,
+      path: this.#path(path),
+      ...place,
+      signal,
+      timeout,
+      idempotencyKey,
+      ...options,
+    })
+  }
+
+  async #items<T>(method: Call["method"], path: string, fields: object, options?: Partial<Call>): Promise<T[]> {
+    return (await this.#send<Page<T>>(method, path, fields, options)).items
+  }
+
+  #pages<T>(path: string, options: Paged<object>): Pages<T> {
+    const { cursor, ...query } = options
+    return new Pages((next) => this.#send("GET", path, { ...query, cursor: next }), cursor)
+  }
+}
+
+/** For requests that change nothing, or the same if they are repeated. */
+const reading = { safe: true }
+
+/** Returns a part of a path. A URL has no way to write "." or "..". */
+function segment(text: string): string {
+  if (text === "" || text === "." || text === "..") throw new OxbowError(`"${text}" cannot be an id or a user`)
+  return encodeURIComponent(text)
+}
+
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
+}

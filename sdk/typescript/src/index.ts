@@ -1,0 +1,5 @@
+export * from "./client.js"
+export * from "./errors.js"
+export { type Page, Pages } from "./pages.js"
+export type * from "./schema.js"
+export type { Connection, RequestOptions } from "./transport.js"
