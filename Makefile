@@ -28,11 +28,17 @@ demo: setup build ## set up, build, and show the main features on sample data
 TESTFLAGS := -vet=off -ldflags=-w -timeout=60m -p 1 -parallel 8
 
 .PHONY: test
-test: ## set up, and run all tests, including lab/ and the golden suite (make lint runs go vet)
+test: ## set up, and run all tests, including lab/, the golden suite and the SDKs (make lint runs go vet)
 	@./scripts/setup --for-tests
 	go test $(TESTFLAGS) ./...
 	go -C lab test $(TESTFLAGS) ./...
 	go -C lab run ./golden
+	@./scripts/test-sdk
+
+.PHONY: test-sdk
+test-sdk: ## test the Python and TypeScript SDKs against "oxbow dev" (SDK="python -k recall" selects)
+	@./scripts/setup --for-tests
+	@./scripts/test-sdk $(SDK)
 
 # The packages to test with the race detector.
 RACE ?= ./...
