@@ -47,7 +47,7 @@ export class Oxbow {
 
   // Memories
 
-  /** Adds a memory. It can be recalled once a worker has prepared it: see {@link waitUntilSearchable}. */
+  /** Adds a memory. It can be recalled after {@link wait}. */
   add(content: string, options: Options<schema.NewMemory, "content"> & Once = {}): Promise<schema.Added> {
     return this.#send("POST", "/memories", { idempotencyKey: randomKey(), content, ...options })
   }
@@ -57,15 +57,16 @@ export class Oxbow {
     return this.#items("POST", "/memories/batch", { idempotencyKey: randomKey(), memories, ...options })
   }
 
-  /** Waits until recall finds a memory that was added, by its words. Rejects if that failed. */
-  async waitUntilSearchable(id: string, options: RequestOptions = {}): Promise<schema.Operation> {
-    const { signal, timeout = 30_000 } = options
+  /**
+   * Waits until the work on a memory that was added is done or has failed, and returns its operation. After the timeout
+   * (default: 60,000 ms) it returns the operation as it is.
+   */
+  async wait(id: string, options: RequestOptions = {}): Promise<schema.Operation> {
+    const { signal, timeout = 60_000 } = options
     const end = Date.now() + timeout
-    for (let pause = 20; ; pause = Math.min(pause * 1.5, 1_000)) {
-      const operation = await this.getOperation(id, { signal, timeout })
-      if (operation.searchable) return operation
-      if (operation.state === "failed") throw new OxbowError(`the memory ${id} could not be prepared`)
-      if (Date.now() + pause > end) throw new OxbowError(`the memory ${id} was not searchable within ${timeout} ms`)
+    for (let pause = 20; ; pause = Math.min(2 * pause, 1_000)) {
+      const operation = await this.getOperation(id, { signal })
+      if (operation.state === "done" || operation.state === "failed" || Date.now() >= end) return operation
       await sleep(pause, signal)
       signal?.throwIfAborted()
     }
@@ -176,8 +177,8 @@ export class Oxbow {
   }
 
   /** Returns what to know about the user before a reply, as text for the prompt. */
-  context(options: Options<schema.ContextQuery> = {}): Promise<schema.PromptContext> {
-    return this.#send("POST", "/context", options, reading)
+  context(query?: string, options: Options<schema.ContextQuery, "query"> = {}): Promise<schema.PromptContext> {
+    return this.#send("POST", "/context", { query, ...options }, reading)
   }
 
   /** Shows how what is known about a topic changed. */

@@ -5,14 +5,14 @@ export class OxbowError extends Error {
   override readonly name = this.constructor.name
 }
 
-/** No complete answer arrived: the network or the server failed. Its cause says why. */
-export class NoAnswerError extends OxbowError {}
+/** The server could not be reached, or gave no complete answer. */
+export class ConnectionFailedError extends OxbowError {}
 
-/** No answer arrived in time. */
-export class TimedOutError extends NoAnswerError {}
+/** The server did not answer in time. */
+export class TimedOutError extends ConnectionFailedError {}
 
 /** The server refused the request or could not do it. It describes why as an RFC 9457 problem. */
-export class ProblemError extends OxbowError {
+export class APIError extends OxbowError {
   constructor(
     /** The HTTP status, such as 404. */
     readonly status: number,
@@ -27,12 +27,12 @@ export class ProblemError extends OxbowError {
     /** Seconds to wait before a retry. */
     readonly retryAfter?: number,
   ) {
-    super([`${status} ${detail || title}`, ...errors.map(describe)].join("; "))
+    super(describe(detail || title || `HTTP status ${status}`, errors[0]))
   }
 
-  /** The first field that is not allowed, such as `validAt`'s `valid_at`. */
+  /** The first field that is not allowed, as the API names it: `valid_at` is validAt. */
   get field(): string | undefined {
-    return this.errors[0]?.location?.replace(/^(body|query|path|header)\./, "")
+    return fieldOf(this.errors[0])
   }
 
   /** Its value. */
@@ -46,17 +46,17 @@ export class ProblemError extends OxbowError {
   }
 
   /** Reads a problem from an answer whose status is an error. */
-  static async from(response: Response): Promise<ProblemError> {
+  static async from(response: Response): Promise<APIError> {
     const text = await response.text()
     let problem: { title?: string; detail?: string; errors?: ErrorDetail[] } = {}
     if (response.headers.get("Content-Type")?.startsWith("application/problem+json")) problem = JSON.parse(text)
     else problem.detail = text.trim().slice(0, 200) // of a proxy, or for a path that does not exist
-    const kind = byStatus[response.status] ?? (response.status >= 500 ? ServerError : ProblemError)
+    const kind = byStatus[response.status] ?? (response.status >= 500 ? ServerError : APIError)
     const wait = Number(response.headers.get("Retry-After") ?? Number.NaN)
     return new kind(
       response.status,
-      problem.title ?? response.statusText,
-      problem.detail ?? "",
+      problem.title || response.statusText,
+      problem.detail || "",
       problem.errors ?? [],
       response.headers.get("X-Request-Id") ?? undefined,
       Number.isNaN(wait) ? undefined : wait,
@@ -64,38 +64,53 @@ export class ProblemError extends OxbowError {
   }
 }
 
-/** 400, 413 and 422: a value is not allowed. */
-export class InvalidError extends ProblemError {}
+/** 400: the request cannot be understood. */
+export class BadRequestError extends APIError {}
+
+/** 413: the request is too large. */
+export class TooLargeError extends APIError {}
+
+/** 422: a value is not allowed. See field, value and rule. */
+export class InvalidError extends APIError {}
 
 /** 401: the key or token is missing, wrong, expired or revoked. */
-export class UnauthorizedError extends ProblemError {}
+export class UnauthorizedError extends APIError {}
 
 /** 403: the credential does not allow this. */
-export class ForbiddenError extends ProblemError {}
+export class ForbiddenError extends APIError {}
 
 /** 404: it does not exist, or is another user's. */
-export class NotFoundError extends ProblemError {}
+export class NotFoundError extends APIError {}
 
 /** 409: its state does not allow this, such as superseding a memory that is superseded. */
-export class ConflictError extends ProblemError {}
+export class ConflictError extends APIError {}
 
 /** 429: too many requests. */
-export class RateLimitError extends ProblemError {}
+export class RateLimitError extends APIError {}
 
 /** 500 and above: the server or its database failed. */
-export class ServerError extends ProblemError {}
+export class ServerError extends APIError {}
 
-const byStatus: Record<number, typeof ProblemError> = {
-  400: InvalidError,
+/** 503: the server or its database cannot be used now. */
+export class UnavailableError extends ServerError {}
+
+const byStatus: Record<number, typeof APIError> = {
+  400: BadRequestError,
   401: UnauthorizedError,
   403: ForbiddenError,
   404: NotFoundError,
   409: ConflictError,
-  413: InvalidError,
+  413: TooLargeError,
   422: InvalidError,
   429: RateLimitError,
+  503: UnavailableError,
 }
 
-function describe(error: ErrorDetail): string {
-  return [error.location, error.message].filter(Boolean).join(": ")
+function describe(detail: string, error?: ErrorDetail): string {
+  if (!error?.message || detail.includes(error.message)) return detail
+  return `${detail}: ${fieldOf(error)} ${error.message}, got ${JSON.stringify(error.value)}`
+}
+
+function fieldOf(error?: ErrorDetail): string | undefined {
+  return error?.location?.replace(/^(body|query|path|header)\./, "")
 }

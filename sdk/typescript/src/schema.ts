@@ -1123,7 +1123,7 @@ export interface components {
         Verification: {
             /** @description Stored in the history */
             reason?: string;
-            /** @default true */
+            /** @description false withdraws the confirmation */
             verified: boolean;
         };
         WaitingJob: {

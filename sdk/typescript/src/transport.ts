@@ -1,16 +1,23 @@
-import { NoAnswerError, OxbowError, ProblemError, RateLimitError, TimedOutError } from "./errors.js"
+import {
+  APIError,
+  ConnectionFailedError,
+  OxbowError,
+  RateLimitError,
+  TimedOutError,
+  UnavailableError,
+} from "./errors.js"
 import { fromWire, toQuery, toWire } from "./wire.js"
 
 /** How a client reaches the server. */
 export interface Connection {
-  /** Where the server is, such as `https://memory.example.com`. Default: the variable OXBOW_URL, in Node.js. */
+  /** The server. Default: the variable OXBOW_URL, in Node.js, or http://127.0.0.1:8080. */
   url?: string
   /** An API key or a token of the server's issuer. Default: the variable OXBOW_API_KEY, in Node.js. */
   apiKey?: string
   /** Milliseconds that a request may take, with its retries. Default: 30,000; 600,000 for an export or an import. */
   timeout?: number
   /** How often a request is repeated that failed and may be repeated. Default: 3. */
-  retries?: number
+  maxRetries?: number
   /** Replaces the global fetch. */
   fetch?: typeof fetch
 }
@@ -45,18 +52,18 @@ const longTimeout = 600_000
 /** Sends requests, and repeats them where that is safe. */
 export class Transport {
   readonly #url: string
-  readonly #apiKey: string | undefined
+  readonly #apiKey: string
   readonly #timeout: number | undefined
-  readonly #retries: number
+  readonly #maxRetries: number
   readonly #fetch: typeof fetch
 
   constructor(options: Connection) {
-    const url = options.url ?? variable("OXBOW_URL")
-    if (!url) throw new OxbowError("url is missing: pass it, or set OXBOW_URL")
+    const url = options.url ?? variable("OXBOW_URL") ?? "http://127.0.0.1:8080"
     this.#url = url.replace(/\/+$/, "").replace(/\/v1$/, "")
-    this.#apiKey = options.apiKey ?? variable("OXBOW_API_KEY")
+    this.#apiKey = options.apiKey || variable("OXBOW_API_KEY") || ""
+    if (!this.#apiKey) throw new OxbowError("an API key is missing: pass apiKey, or set OXBOW_API_KEY")
     this.#timeout = options.timeout
-    this.#retries = options.retries ?? 3
+    this.#maxRetries = options.maxRetries ?? 3
     this.#fetch = options.fetch ?? fetch.bind(globalThis)
   }
 
@@ -77,7 +84,7 @@ export class Transport {
       }
     } catch (error) {
       call.signal?.throwIfAborted()
-      throw noAnswer(error)
+      throw connectionFailed(error)
     }
     if (rest) yield rest
   }
@@ -91,7 +98,7 @@ export class Transport {
       try {
         return await this.#once(url, request, read)
       } catch (error) {
-        const wait = attempt < this.#retries && !signal.aborted ? backoff(error, call, attempt) : undefined
+        const wait = attempt < this.#maxRetries && !signal.aborted ? backoff(error, call, attempt) : undefined
         if (wait !== undefined) await sleep(wait, signal)
         call.signal?.throwIfAborted()
         if (timeout.aborted) throw new TimedOutError(`${call.method} ${call.path} took too long`, { cause: error })
@@ -101,8 +108,7 @@ export class Transport {
   }
 
   #request(call: Call, signal: AbortSignal): RequestInit {
-    const headers: Record<string, string> = {}
-    if (this.#apiKey) headers.Authorization = `Bearer ${this.#apiKey}`
+    const headers: Record<string, string> = { Authorization: `Bearer ${this.#apiKey}` }
     if (call.body) headers["Content-Type"] = "application/json"
     if (call.lines) headers["Content-Type"] = "application/x-ndjson"
     if (call.idempotencyKey) headers["Idempotency-Key"] = call.idempotencyKey
@@ -114,10 +120,10 @@ export class Transport {
   async #once<T>(url: string, request: RequestInit, read: (response: Response) => Promise<T>): Promise<T> {
     try {
       const response = await this.#fetch(url, request)
-      if (!response.ok) throw await ProblemError.from(response)
+      if (!response.ok) throw await APIError.from(response)
       return await read(response)
     } catch (error) {
-      throw error instanceof OxbowError ? error : noAnswer(error)
+      throw error instanceof OxbowError ? error : connectionFailed(error)
     }
   }
 }
@@ -129,11 +135,11 @@ function isLong(call: Call): boolean {
 /** Returns the milliseconds to wait before a retry, or undefined if the request must not be repeated. */
 function backoff(error: unknown, call: Call, attempt: number): number | undefined {
   const refused = error instanceof RateLimitError // before anything was done
-  const failed = error instanceof NoAnswerError || (error instanceof ProblemError && error.status === 503)
+  const failed = error instanceof ConnectionFailedError || error instanceof UnavailableError
   const safe = call.safe ?? (call.method === "GET" || call.idempotencyKey !== undefined)
   const spent = call.lines instanceof ReadableStream
   if (spent || !(refused || (failed && safe))) return undefined
-  const asked = error instanceof ProblemError ? (error.retryAfter ?? 0) * 1000 : 0
+  const asked = error instanceof APIError ? (error.retryAfter ?? 0) * 1000 : 0
   return Math.max(asked, Math.min(250 * 2 ** attempt, 8_000) * (0.5 + Math.random() / 2))
 }
 
@@ -152,10 +158,10 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 }
 
 /** fetch hides the reason of a failed connection in the cause. */
-function noAnswer(error: unknown): NoAnswerError {
+function connectionFailed(error: unknown): ConnectionFailedError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const reason = cause instanceof Error ? cause.message || cause.name : String(cause)
-  return new NoAnswerError(`the server gave no complete answer: ${reason}`, { cause: error })
+  return new ConnectionFailedError(`the server gave no complete answer: ${reason}`, { cause: error })
 }
 
 /** Not every browser can iterate over a stream. */

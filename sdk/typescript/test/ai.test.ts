@@ -39,7 +39,7 @@ test("a model adds a memory, and another conversation finds it", async () => {
   const result = added.steps[0]?.toolResults[0]
   assert.ok(result?.toolName === "addMemory" && !result.dynamic)
   const { id } = result.output
-  await oxbow.waitUntilSearchable(id)
+  await oxbow.wait(id)
   assert.equal((await oxbow.get(id)).validAt, "2024-05-01T00:00:00Z")
 
   const searching = new MockLanguageModelV3({
@@ -56,7 +56,7 @@ test("a model adds a memory, and another conversation finds it", async () => {
 test("a model streams", async () => {
   const oxbow = client()
   const { id } = await oxbow.add("Ada plays the cello")
-  await oxbow.waitUntilSearchable(id)
+  await oxbow.wait(id)
   const parts: Part[][] = [
     [
       { type: "stream-start", warnings: [] },

@@ -33,6 +33,7 @@ export function methodOf(id: string): keyof Oxbow {
 
 /** The names of what a method takes as arguments: what the path has, and what else is required. */
 export function argumentsOf(operation: Operation): string[] {
+  if (operation.operationId === "context") return ["query"]
   const names = (operation.parameters ?? []).filter((p) => p.in === "path" || p.required).map((p) => p.name)
   for (const [type, { schema }] of Object.entries(operation.requestBody?.content ?? {})) {
     if (type === "application/x-ndjson") names.push("lines")

@@ -11,15 +11,15 @@ function variable(name: string): string {
 }
 
 export const url = variable("OXBOW_URL")
-export const appKey = variable("OXBOW_APP_KEY")
+export const appKey = variable("OXBOW_API_KEY")
 export const operatorKey = variable("OXBOW_OPERATOR_KEY")
 
 /** Returns a user that no other test has. */
-export const newUser = () => `ts-${randomUUID()}`
+export const newUser = () => `用户 ${randomUUID()}`
 
 /** Makes a key of a person. */
 export async function personKey(user: string): Promise<string> {
-  const program = variable("OXBOW_PROGRAM")
+  const program = variable("OXBOW_BIN")
   return (await promisify(execFile)(program, ["keys", "api", "create", "--user", user, "--name", "test"])).stdout.trim()
 }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
-import { Oxbow, Pages, ProblemError } from "oxbow-memory"
+import { APIError, Oxbow, Pages } from "oxbow-memory"
 import { argumentsOf, camel, methodOf, operations, root } from "./operations.js"
 import { appKey, newUser, operatorKey, personKey, until, url } from "./server.js"
 
@@ -93,7 +93,7 @@ async function run(step: Step, clients: Record<string, Oxbow>, variables: Map<st
       (result) => assert.fail(`${step.call} returned ${JSON.stringify(result)}`),
       (error: unknown) => error,
     )
-    assert(error instanceof ProblemError, `${step.call}: ${error}`)
+    assert(error instanceof APIError, `${step.call}: ${error}`)
     for (const [key, value] of Object.entries(step.error)) {
       const actual: unknown = error[key as "status"]
       if (!matches(actual, value)) assert.deepEqual(actual, value, `${key} of ${error.message}`)
