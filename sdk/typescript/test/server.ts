@@ -4,7 +4,8 @@ import { randomUUID } from "node:crypto"
 import { promisify } from "node:util"
 import { Oxbow, type OxbowOptions } from "oxbow-memory"
 
-function variable(name: string): string {
+/** Returns a variable that scripts/test-sdk sets. */
+export function variable(name: string): string {
   const value = process.env[name]
   if (!value) throw new Error(`${name} is not set: run scripts/test-sdk`)
   return value
