@@ -55,6 +55,14 @@ func (c *Client) Messages(ctx context.Context, userID, sessionID string) (messag
 	return messages, err
 }
 
+// DeleteMessages deletes messages of a conversation for ever, all if it gets no ids, and returns their number. Summaries
+// of the conversation are erased too; memories that were extracted from the messages stay.
+func (c *Client) DeleteMessages(ctx context.Context, userID, sessionID string, ids ...uuid.UUID) (int64, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) (int64, error) {
+		return store.DeleteMessages(ctx, tx, userID, sessionID, ids)
+	})
+}
+
 // EndSession ends a conversation: the worker extracts memories from it immediately, and then reflects on
 // them. It reports whether the session was open. An unknown session is an *InvalidError.
 func (c *Client) EndSession(ctx context.Context, userID, sessionID string) (open bool, err error) {

@@ -69,8 +69,9 @@ var cases = map[string]func(o *owned) request{
 	"add-messages": func(*owned) request {
 		return request{"/messages", object{"messages": []any{object{"session_id": "s", "content": "x", "speaker": "p"}}}}
 	},
-	"list-messages": func(*owned) request { return request{"/messages?session_id=s", nil} },
-	"end-session":   func(*owned) request { return request{"/sessions/end", object{"session_id": "s"}} },
+	"delete-messages": func(*owned) request { return request{"/messages?session_id=s&all=true", nil} },
+	"list-messages":   func(*owned) request { return request{"/messages?session_id=s", nil} },
+	"end-session":     func(*owned) request { return request{"/sessions/end", object{"session_id": "s"}} },
 	"recall": func(*owned) request {
 		return request{"/recall", object{"query": planted, "agent_id": "", "contexts": []any{}, "metadata": object{}}}
 	},

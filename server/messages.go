@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // NewMessage is a message of a conversation.
@@ -39,6 +41,9 @@ func (s *Server) registerMessages() {
 	forUser(s, op("list-messages", http.MethodGet, "/messages", "messages",
 		"List the messages of a conversation in order"),
 		s.listMessages)
+	forUser(s, op("delete-messages", http.MethodDelete, "/messages", "messages",
+		"Delete messages of a conversation and its summaries for ever. Memories that were extracted stay"),
+		s.deleteMessages)
 	forUser(s, op("end-session", http.MethodPost, "/sessions/end", "messages",
 		"End a conversation: memories are extracted at once"),
 		func(ctx context.Context, user string, in *struct{ Body SessionID }) (Done, error) {
@@ -56,6 +61,25 @@ func (s *Server) addMessages(ctx context.Context, user string, in *struct {
 			Content: m.Content, At: m.CreatedAt, Metadata: m.Metadata, Sensitivity: m.Sensitivity}
 	}
 	return listed(s.client.AddMessages(ctx, messages))
+}
+
+func (s *Server) deleteMessages(ctx context.Context, user string, in *struct {
+	SessionID string   `query:"session_id" required:"true" minLength:"1" maxLength:"1024" doc:"The conversation"`
+	IDs       []string `query:"id" maxItems:"1000" doc:"The messages, separated by commas"`
+	All       bool     `query:"all" doc:"All messages of the conversation"`
+}) (Deleted, error) {
+	if in.All == (len(in.IDs) > 0) { // an empty list must not delete all
+		return Deleted{}, store.Invalid("id", strings.Join(in.IDs, ","), "must name messages, unless all is true")
+	}
+	ids := make([]uuid.UUID, len(in.IDs)) // huma cannot read UUIDs from a list
+	for i, text := range in.IDs {
+		var err error
+		if ids[i], err = uuid.Parse(text); err != nil {
+			return Deleted{}, store.Invalid("id", text, "must be a UUID")
+		}
+	}
+	rows, err := s.client.DeleteMessages(ctx, user, in.SessionID, ids...)
+	return Deleted{rows}, err
 }
 
 func (s *Server) listMessages(ctx context.Context, user string, in *struct {

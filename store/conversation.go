@@ -166,9 +166,20 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 // Messages returns the messages of a conversation in order. Secret messages are still sealed.
 func Messages(ctx context.Context, db DB, userID, sessionID string) ([]Message, error) {
 	rows, err := Collect[messageRow](ctx, db, `
-		select id, session_id, role, speaker, content, created_at as at, sensitivity, sealed_key, sealed
+		select id, session_id, role, speaker, content, created_at as at, metadata, sensitivity, sealed_key, sealed
 		  from oxbow.messages where user_id = $1 and session_id = $2 order by seq, id`, userID, sessionID)
 	return messagesOf(rows), err
+}
+
+// DeleteMessages deletes messages of a conversation, all without ids, and returns their number.
+func DeleteMessages(ctx context.Context, db DB, userID, sessionID string, ids []uuid.UUID) (int64, error) {
+	var only []string // as text, which works without RegisterTypes
+	for _, id := range ids {
+		only = append(only, id.String())
+	}
+	return Exec(ctx, db, `
+		delete from oxbow.messages where user_id = $1::text and session_id = $2::text
+		   and ($3::text[] is null or id = any(($3::text[])::uuid[]))`, userID, sessionID, only)
 }
 
 // messageRow adds the sealed text to a message.

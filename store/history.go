@@ -53,6 +53,8 @@ type Message struct {
 	Speaker   string    `json:"speaker,omitzero"`
 	Content   string    `json:"content"` // in a Change, at most the first 6,000 characters
 	At        time.Time `json:"at"`
+	// Metadata is what the application stored with the message. It is nil in a Change.
+	Metadata map[string]any `json:"metadata,omitempty"`
 
 	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; Content is "[sealed]" at 3 until a Sealer opens it
 	SealedKey   string `json:"sealed_key,omitzero"`  // the id of the key that opens it

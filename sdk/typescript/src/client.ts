@@ -164,6 +164,14 @@ export class Oxbow {
     return this.#items("GET", "/messages", { sessionId, ...options })
   }
 
+  /** Deletes messages of a conversation, and its summaries, for ever. Memories that were extracted stay. */
+  deleteMessages(
+    sessionId: string,
+    options: RequestOptions & schema.DeleteMessagesQuery = {},
+  ): Promise<schema.Deleted> {
+    return this.#send("DELETE", "/messages", { sessionId, ...options })
+  }
+
   /** Ends a conversation: memories are extracted at once. */
   endSession(sessionId: string, options: RequestOptions = {}): Promise<schema.Done> {
     return this.#send("POST", "/sessions/end", { sessionId, ...options })

@@ -440,6 +440,9 @@ export interface components {
             at: string;
             content: string;
             id: string;
+            metadata?: {
+                [key: string]: unknown;
+            };
             role: string;
             sealedKey?: string;
             /** Format: int64 */
@@ -1217,6 +1220,12 @@ export interface components {
              */
             limit?: number;
         };
+        DeleteMessagesQuery: {
+            /** @description The messages, separated by commas */
+            id?: string[];
+            /** @description All messages of the conversation */
+            all?: boolean;
+        };
         GetQueueQuery: {
             /**
              * Format: int64
@@ -1353,6 +1362,7 @@ export type ListLogQuery = components['schemas']['ListLogQuery'];
 export type ListMemoriesQuery = components['schemas']['ListMemoriesQuery'];
 export type ListProvenanceQuery = components['schemas']['ListProvenanceQuery'];
 export type ListRelatedQuery = components['schemas']['ListRelatedQuery'];
+export type DeleteMessagesQuery = components['schemas']['DeleteMessagesQuery'];
 export type GetQueueQuery = components['schemas']['GetQueueQuery'];
 export type ListTraitsQuery = components['schemas']['ListTraitsQuery'];
 export type ListUsersQuery = components['schemas']['ListUsersQuery'];

@@ -286,6 +286,17 @@ class AsyncClient(AsyncBase):
 
     # ---- messages ----
 
+    async def delete_messages(
+        self, session_id: str, *, id: Sequence[str] | None = None, all: bool | None = None
+    ) -> Deleted:
+        """Delete messages of a conversation and its summaries for ever. Memories that were extracted stay.
+
+        session_id: The conversation.
+        id: The messages, separated by commas.
+        all: All messages of the conversation.
+        """
+        return await self._call(Deleted, "DELETE", "/messages", query={"session_id": session_id, "id": id, "all": all})
+
     async def list_messages(self, session_id: str) -> list[Message]:
         """List the messages of a conversation in order.
 
