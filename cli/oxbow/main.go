@@ -86,7 +86,8 @@ schema; "oxbow work" runs the jobs that an insert causes.`,
 		mergeCommand(a), unmergeCommand(a), eraseCommand(a), endSessionCommand(a), sensoryCommand(a))
 	add("Traits", reflectCommand(a), traitsCommand(a), traitCommand(a), checkCommand(a))
 	add("Operation", migrateCommand(a), workCommand(a), serveCommand(a), mcpCommand(a), devCommand(a), statusCommand(a),
-		topCommand(a), jobsCommand(a), doctorCommand(a), reembedCommand(a), keysCommand(a), rotateKeysCommand(a), evalCommand(a))
+		topCommand(a), healthCommand(), jobsCommand(a), doctorCommand(a), reembedCommand(a), keysCommand(a),
+		rotateKeysCommand(a), evalCommand(a))
 	a.prepare(root)
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"}) // cannot fail

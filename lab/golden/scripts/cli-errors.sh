@@ -77,6 +77,8 @@ oxbow work --until-idle --now never
 oxbow work --stop-timeout -1s
 oxbow top --every 1ms
 oxbow doctor --timeout 1us
+oxbow health 127.0.0.1:8080
+oxbow health http://127.0.0.1:1/readyz
 oxbow reflect
 oxbow reflect nobody
 oxbow entities ada nobody
