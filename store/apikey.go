@@ -99,6 +99,12 @@ func APIKeys(ctx context.Context, db DB) ([]APIKey, error) {
 		  from oxbow.api_keys order by id desc`)
 }
 
+// ManagesAPIKeys reports whether the login may see and change all keys.
+func ManagesAPIKeys(ctx context.Context, db DB) (bool, error) {
+	return CollectOne[bool](ctx, db, `select oxbow.is_trusted(current_user)
+		or coalesce(pg_has_role(current_user, to_regrole('oxbow_operator'), 'usage'), false)`)
+}
+
 // RevokeAPIKey ends a key. Requests that are running finish. It returns ErrNotFound for an unknown key, and does
 // nothing for one that is revoked.
 func RevokeAPIKey(ctx context.Context, db DB, id uuid.UUID) error {

@@ -163,9 +163,15 @@ func TestAppLogin(t *testing.T) {
 		require.Equal(t, "oxbow: \"oxbow "+args[0]+"\" requires the owner of the schema or a member of "+
 			"oxbow_worker, but this login is \""+login+"\": check the user in the database URL\n", r.err)
 	}
+	require.Contains(t, app.run("keys", "api", "list").err, "a member of oxbow_worker or oxbow_operator")
 	require.Contains(t, app.run("show", id).err, "add --user if this login may see only one user")
 	require.Contains(t, app.ok("erase", "林", "--yes"), "Erased user")
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`))
+
+	d.exec("grant oxbow_operator to " + login) // as the login of oxbow serve
+	require.Equal(t, "No keys.\n", app.run("keys", "api", "list").err)
+	require.Contains(t, app.ok("keys", "api", "create", "--user", "ada", "--name", "phone"), "oxb_")
+	require.Contains(t, app.ok("keys", "api", "list"), "phone")
 }
 
 // Every command reports a problem with the database in one line.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -22,10 +23,25 @@ of a request names. One of the role operator can also see the queue and list the
 		createAPIKeyCommand(a), listAPIKeysCommand(a), revokeAPIKeyCommand(a))
 }
 
+// onAPIKeys is onDatabase for commands about the keys, which the login of the server may manage too.
+func (a *app) onAPIKeys(run runOnData) runE {
+	return a.onDatabase(func(ctx context.Context, d *database, args []string) error {
+		may, err := store.ManagesAPIKeys(ctx, d.pool)
+		if err == nil && !may {
+			err = fmt.Errorf("the keys require the owner of the schema or a member of oxbow_worker or oxbow_operator, "+
+				"but this login is %q: check the user in the database URL", d.pool.Config().ConnConfig.User)
+		}
+		if err != nil {
+			return err
+		}
+		return run(ctx, d, args)
+	})
+}
+
 func createAPIKeyCommand(a *app) *cobra.Command {
 	key := store.APIKey{Role: store.RolePerson}
 	var lifetime time.Duration
-	create := a.asOperator(func(ctx context.Context, d *database, _ []string) error {
+	create := a.onAPIKeys(func(ctx context.Context, d *database, _ []string) error {
 		if lifetime > 0 {
 			key.ExpiresAt = time.Now().Add(lifetime)
 		}
@@ -77,12 +93,16 @@ func listAPIKeysCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List all keys, the newest first",
-		RunE: a.asOperator(func(ctx context.Context, d *database, _ []string) error {
+		RunE: a.onAPIKeys(func(ctx context.Context, d *database, _ []string) error {
 			keys, err := store.APIKeys(ctx, d.pool)
 			if err != nil {
 				return err
 			}
 			return a.output(keys, func() {
+				if len(keys) == 0 {
+					a.say("No keys.")
+					return
+				}
 				t := a.table("id", "role", "user", "name", "created", "expires", "revoked", "last used")
 				for _, k := range keys {
 					t.add(k.ID, string(k.Role), k.UserID, k.Name, inUTC(k.CreatedAt), inUTC(k.ExpiresAt),
@@ -109,7 +129,7 @@ func revokeAPIKeyCommand(a *app) *cobra.Command {
 		Use:   "revoke ID",
 		Short: "Revoke a key, for ever",
 		Args:  cobra.ExactArgs(1),
-		RunE: a.asOperator(func(ctx context.Context, d *database, args []string) error {
+		RunE: a.onAPIKeys(func(ctx context.Context, d *database, args []string) error {
 			id, err := uuid.Parse(args[0])
 			if err != nil {
 				return usagef("invalid id of a key %q: %w", args[0], errNoID)
