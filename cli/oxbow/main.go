@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
+	_ "time/tzdata" // for users' time zones where the system has no database of them, as in small containers
 
 	"github.com/spf13/cobra"
 
