@@ -1,8 +1,8 @@
-# The image contains only the program: no shell, no package manager. It runs as an unprivileged user.
+# The image contains only the program: no shell, no package manager. It runs as an unprivileged user and writes nothing.
 #
 #   docker build -t oxbow .
 #   docker buildx build --platform linux/amd64,linux/arm64 -t oxbow .
-#   docker run --rm -e DATABASE_URL=… oxbow migrate up
+#   docker run --rm --read-only -e DATABASE_URL=… oxbow migrate up
 ARG GO_VERSION=1.26
 
 # The compiler runs on the builder's platform and compiles for the image's.
@@ -17,6 +17,15 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/cache \
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags="-s -w" -o /oxbow ./cli/oxbow
 
 FROM gcr.io/distroless/static-debian12:nonroot
+LABEL org.opencontainers.image.title="Oxbow" \
+      org.opencontainers.image.description="Long-term memory for applications, inside their PostgreSQL" \
+      org.opencontainers.image.source="https://github.com/oxbow-memory/oxbow" \
+      org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /oxbow /usr/local/bin/oxbow
+# By number, so that Kubernetes can see that it is not root.
+USER 65532:65532
+# Inside a container, 127.0.0.1 cannot be reached from outside.
+ENV OXBOW_ADDR=0.0.0.0:8080 OXBOW_METRICS_ADDR=0.0.0.0:9464
+EXPOSE 8080 9464
 ENTRYPOINT ["oxbow"]
 CMD ["work"]

@@ -72,6 +72,11 @@ mcp-conformance: ## check MCP with its conformance suite and its inspector, whic
 	@./scripts/setup --for-tests
 	@./scripts/mcp-conformance
 
+.PHONY: deploy-lint
+deploy-lint: $(TOOLS)/helm ## check the Dockerfile, compose.yaml, the chart and the units, and run what they run
+	@./scripts/setup --for-tests
+	@./scripts/deploy-lint
+
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## check format, common mistakes, comments and imports (.golangci.yaml)
 	$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
@@ -164,4 +169,10 @@ clean: ## stop the tests' PostgreSQL, and delete its data and the built files
 
 $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum
 	CGO_ENABLED=0 go -C tools build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+# By its version alone: its module cannot share a go.mod with golangci-lint's.
+HELM := v4.3.1
+$(TOOLS)/helm: Makefile
+	CGO_ENABLED=0 GOBIN=$(CURDIR)/$(TOOLS) go install helm.sh/helm/v4/cmd/helm@$(HELM)
 	@touch $@
