@@ -166,7 +166,8 @@ func AddMessages(ctx context.Context, db DB, messages []NewMessage, sealer Seale
 // Messages returns the messages of a conversation in order. Secret messages are still sealed.
 func Messages(ctx context.Context, db DB, userID, sessionID string) ([]Message, error) {
 	rows, err := Collect[messageRow](ctx, db, `
-		select id, session_id, role, speaker, content, created_at as at, metadata, sensitivity, sealed_key, sealed
+		select id, session_id, role, speaker, content, created_at as at, metadata, extracted_at, sensitivity, sealed_key,
+		       sealed
 		  from oxbow.messages where user_id = $1 and session_id = $2 order by seq, id`, userID, sessionID)
 	return messagesOf(rows), err
 }

@@ -55,6 +55,8 @@ type Message struct {
 	At        time.Time `json:"at"`
 	// Metadata is what the application stored with the message. It is nil in a Change.
 	Metadata map[string]any `json:"metadata,omitempty"`
+	// ExtractedAt is when memories were extracted from it, or when that was decided against. It is zero in a Change.
+	ExtractedAt time.Time `json:"extracted_at,omitzero"`
 
 	Sensitivity int    `json:"sensitivity,omitzero"` // 0 to 3; Content is "[sealed]" at 3 until a Sealer opens it
 	SealedKey   string `json:"sealed_key,omitzero"`  // the id of the key that opens it

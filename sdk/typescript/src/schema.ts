@@ -439,6 +439,8 @@ export interface components {
             /** Format: date-time */
             at: string;
             content: string;
+            /** Format: date-time */
+            extractedAt?: string;
             id: string;
             metadata?: {
                 [key: string]: unknown;

@@ -305,6 +305,7 @@ class Message(Model):
     id: str
     role: str
     session_id: str
+    extracted_at: datetime | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
     sealed_key: str | None = None
     sensitivity: int | None = None
