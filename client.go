@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -161,6 +162,34 @@ func (c *Client) on(ctx context.Context, userID string, f func(pgx.Tx) error) er
 		return f(c.tx)
 	}
 	return c.inTx(ctx, beginAs(userID, traceparent(ctx)), f)
+}
+
+// reading calls f with a database on which each batch runs as one transaction of the user, in one round trip.
+func (c *Client) reading(ctx context.Context, userID string, f func(store.DB) error) error {
+	if c.tx != nil {
+		return c.on(ctx, userID, func(tx pgx.Tx) error { return f(tx) })
+	}
+	if err := store.ValidateUserID(userID); err != nil {
+		return err
+	}
+	if err := c.check(ctx); err != nil {
+		return err
+	}
+	return f(batchesAs{c.db, userID})
+}
+
+// batchesAs sets oxbow.user_id in each batch, as begin does in a transaction. The queries of a batch must have
+// callbacks, because their results are not the first.
+type batchesAs struct {
+	DB
+	userID string
+}
+
+func (b batchesAs) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults {
+	batch.QueuedQueries = slices.Insert(batch.QueuedQueries, 0, &pgx.QueuedQuery{
+		SQL:       "select set_config('oxbow.user_id', $1, true) where coalesce(current_setting('oxbow.user_id', true), '') = ''",
+		Arguments: []any{b.userID}})
+	return b.DB.SendBatch(ctx, batch)
 }
 
 // inUser is on for a function with a result.

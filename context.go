@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -84,9 +83,9 @@ func (c *Client) Context(ctx context.Context, q ContextQuery) (_ PromptContext, 
 	var result PromptContext
 	asked := Query{UserID: q.UserID, Text: q.Text, Embedding: q.Embedding, WordsOnly: q.WordsOnly}
 	result.Parts, result.Degraded, err = search(ctx, c, asked,
-		func(tx pgx.Tx, vector []float32) ([]ContextPart, EmbeddingModel, error) {
+		func(db store.DB, vector []float32) ([]ContextPart, EmbeddingModel, error) {
 			params.Embedding = vector
-			return store.Context(ctx, tx, params)
+			return store.Context(ctx, db, params)
 		})
 	if err != nil {
 		return PromptContext{}, err

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/oxbow-memory/oxbow/store"
@@ -97,9 +96,9 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Results, err error) {
 	if err != nil {
 		return Results{}, err
 	}
-	found, degraded, err := search(ctx, c, q, func(tx pgx.Tx, vector []float32) ([]Result, EmbeddingModel, error) {
+	found, degraded, err := search(ctx, c, q, func(db store.DB, vector []float32) ([]Result, EmbeddingModel, error) {
 		params.Embedding = vector
-		return store.Recall(ctx, tx, params)
+		return store.Recall(ctx, db, params)
 	})
 	if err != nil {
 		return Results{}, err
@@ -116,7 +115,7 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Results, err error) {
 // words only. find also returns the model that the database records. degraded is the reason why the text was not
 // embedded.
 func search[T any](
-	ctx context.Context, c *Client, q Query, find func(tx pgx.Tx, vector []float32) ([]T, EmbeddingModel, error),
+	ctx context.Context, c *Client, q Query, find func(db store.DB, vector []float32) ([]T, EmbeddingModel, error),
 ) (found []T, degraded, err error) {
 	vector := q.Embedding
 	switch {
@@ -129,8 +128,8 @@ func search[T any](
 		}
 	}
 	var recorded EmbeddingModel
-	err = c.on(ctx, q.UserID, func(tx pgx.Tx) (err error) {
-		found, recorded, err = find(tx, vector)
+	err = c.reading(ctx, q.UserID, func(db store.DB) (err error) {
+		found, recorded, err = find(db, vector)
 		return err
 	})
 	if mismatch := c.mismatch(recorded, vector, q.Embedding != nil); mismatch != nil {

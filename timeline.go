@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -51,9 +49,9 @@ func (c *Client) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error
 	params := store.TimelineParams{UserID: q.UserID, Topic: q.Topic, Types: checked.Types, Limit: checked.Limit}
 	var result Timeline
 	result.Entries, result.Degraded, err = search(ctx, c, asked,
-		func(tx pgx.Tx, vector []float32) ([]TimelineEntry, EmbeddingModel, error) {
+		func(db store.DB, vector []float32) ([]TimelineEntry, EmbeddingModel, error) {
 			params.Embedding = vector
-			return store.Timeline(ctx, tx, params)
+			return store.Timeline(ctx, db, params)
 		})
 	return result, err
 }

@@ -107,11 +107,11 @@ func WriteVectors(ctx context.Context, db DB, model EmbeddingModel, memories []M
 }
 
 // halfVector converts a vector for PostgreSQL. nil stays nil.
-func halfVector(v []float32) *pgvector.HalfVector {
+func halfVector(v []float32) any {
 	if v == nil {
 		return nil
 	}
-	return new(pgvector.NewHalfVector(v))
+	return pgvector.NewHalfVector(v) // pgx takes much longer to encode a pointer
 }
 
 // halfVectors converts vectors for PostgreSQL. None may be nil: pgx takes much longer to encode a slice of pointers.
