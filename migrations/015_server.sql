@@ -57,7 +57,7 @@ create table oxbow.api_log (
   user_id    text not null,
   id         uuid not null, -- ordered by time
   at         timestamptz not null,
-  key_id     uuid,          -- null: a token of an issuer
+  key_id     uuid,          -- null: a token of an issuer, or a program that runs oxbow mcp
   role       text not null,
   operation  text not null, -- the operationId of openapi.json, or the name of an MCP tool
   target     text,          -- the id in the path

@@ -10,7 +10,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -19,8 +18,9 @@ import (
 func (s *Server) logged(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 	who := callerOf(ctx.Context())
-	if who.user == "" || ctx.Operation().OperationID == eraseUserID && ctx.Status() == http.StatusOK {
-		return // the log of an erased user is erased, and the receipt proves it
+	if who.user == "" || ctx.Status() == http.StatusUnauthorized ||
+		ctx.Operation().OperationID == eraseUserID && ctx.Status() == http.StatusOK {
+		return // the log of an erased user is erased, which the receipt proves, and nobody has used a key that has ended
 	}
 	s.audit.add(store.Access{
 		UserID: who.user, At: time.Now(), KeyID: who.key, Role: who.role, Operation: ctx.Operation().OperationID,
@@ -36,7 +36,7 @@ const (
 // audit writes entries of the log in batches. An entry of a request is lost if the process is killed within a second
 // after it.
 type audit struct {
-	pool    *pgxpool.Pool
+	persist func(context.Context, []store.Access) error
 	log     *slog.Logger
 	entries chan entry
 	done    sync.WaitGroup
@@ -48,8 +48,8 @@ type entry struct {
 	written chan struct{}
 }
 
-func newAudit(pool *pgxpool.Pool, log *slog.Logger) *audit {
-	a := &audit{pool: pool, log: log, entries: make(chan entry, auditLimit)}
+func newAudit(persist func(context.Context, []store.Access) error, log *slog.Logger) *audit {
+	a := &audit{persist: persist, log: log, entries: make(chan entry, auditLimit)}
 	a.done.Go(a.run)
 	return a
 }
@@ -100,7 +100,7 @@ func (a *audit) write(batch []store.Access) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
-		err := store.LogAccess(ctx, a.pool, batch)
+		err := a.persist(ctx, batch)
 		if err == nil {
 			return
 		}

@@ -3,9 +3,7 @@ package server
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
-	"golang.org/x/time/rate"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -43,11 +40,11 @@ func (s *Server) authenticate(r *http.Request, user string, named bool) (caller,
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
 		return caller{}, errNoCredential
 	}
-	c, err := s.identify(r.Context(), strings.TrimSpace(credential))
+	c, err := s.identifyFrom(r, strings.TrimSpace(credential))
 	if err != nil {
 		return caller{}, err
 	}
-	if err := s.limits.take(c); err != nil {
+	if err := s.limits.take(c.bucket()); err != nil {
 		return caller{}, err
 	}
 	switch {
@@ -64,12 +61,37 @@ func (s *Server) authenticate(r *http.Request, user string, named bool) (caller,
 	return c, nil
 }
 
+// identifyFrom is identify for a request. It refuses an address with too many invalid credentials before it asks the
+// database whose the next one is.
+func (s *Server) identifyFrom(r *http.Request, credential string) (caller, error) {
+	if c, ok := s.keys.find(credential); ok {
+		return c, nil
+	}
+	from := bucket{address: s.remote(r)}
+	if err := s.limits.check(from); err != nil {
+		return caller{}, err
+	}
+	c, err := s.identify(r.Context(), credential)
+	if errors.Is(err, errNoCredential) {
+		_ = s.limits.take(from)
+	}
+	return c, err
+}
+
 // identify returns the holder of an API key or a token.
 func (s *Server) identify(ctx context.Context, credential string) (caller, error) {
+	if c, ok := s.keys.find(credential); ok {
+		return c, nil
+	}
 	key, err := store.FindAPIKey(ctx, s.own, credential)
 	switch {
 	case err == nil:
-		return caller{role: key.Role, key: key.ID, user: key.UserID}, nil
+		if err := store.APIKeyUsed(ctx, s.own, key); err != nil {
+			s.log.WarnContext(ctx, "cannot record that a key is used", "error", err)
+		}
+		c := caller{role: key.Role, key: key.ID, user: key.UserID}
+		s.keys.add(credential, c)
+		return c, nil
 	case !errors.Is(err, store.ErrNoKey):
 		return caller{}, err
 	case s.tokens != nil:
@@ -78,12 +100,19 @@ func (s *Server) identify(ctx context.Context, credential string) (caller, error
 	return caller{}, errNoCredential
 }
 
+const (
+	issuerTimeout = 5 * time.Second // for an answer of the provider
+	issuerRetry   = time.Second     // from a failure to the next attempt
+)
+
 // tokens verifies the tokens of an OpenID provider.
 type tokens struct {
 	issuer, audience, claim string
 
-	mu    sync.Mutex
-	found *oidc.Provider // nil until it was reached
+	mu     sync.Mutex
+	found  *oidc.Provider // nil until it was reached
+	failed error          // why it was not, at the time of the last attempt
+	tried  time.Time
 }
 
 func newTokens(cfg Config) *tokens {
@@ -117,53 +146,11 @@ func (t *tokens) identify(ctx context.Context, token string) (caller, error) {
 func (t *tokens) provider(ctx context.Context) (_ *oidc.Provider, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.found == nil {
-		// The provider keeps its context for later requests of keys.
-		t.found, err = oidc.NewProvider(context.WithoutCancel(ctx), t.issuer)
+	if t.found == nil && time.Since(t.tried) > issuerRetry {
+		// The provider keeps its context, and the client in it, for later requests of keys.
+		ctx = oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Timeout: issuerTimeout})
+		t.found, t.failed = oidc.NewProvider(ctx, t.issuer)
+		t.tried = time.Now()
 	}
-	return t.found, err
+	return t.found, t.failed
 }
-
-// limits limits the requests of each key, and of each user with a token.
-type limits struct {
-	perSecond rate.Limit
-	burst     int
-
-	mu   sync.Mutex
-	each map[caller]*rate.Limiter
-}
-
-// maxLimited is the number of callers after which all are forgotten, which allows each one more burst.
-const maxLimited = 100_000
-
-func newLimits(perSecond float64, burst int) *limits {
-	return &limits{perSecond: rate.Limit(perSecond), burst: burst, each: map[caller]*rate.Limiter{}}
-}
-
-func (l *limits) take(c caller) error {
-	c.user = map[bool]string{true: c.user}[c.key == uuid.Nil]
-	l.mu.Lock()
-	limiter := l.each[c]
-	if limiter == nil {
-		if len(l.each) >= maxLimited {
-			clear(l.each)
-		}
-		limiter = rate.NewLimiter(l.perSecond, l.burst)
-		l.each[c] = limiter
-	}
-	l.mu.Unlock()
-	now := time.Now()
-	if reservation := limiter.ReserveN(now, 1); reservation.DelayFrom(now) > 0 {
-		wait := reservation.DelayFrom(now)
-		reservation.CancelAt(now)
-		return &retryAfter{wait}
-	}
-	return nil
-}
-
-// retryAfter reports too many requests.
-type retryAfter struct{ wait time.Duration }
-
-func (r *retryAfter) Error() string   { return "too many requests: wait as long as Retry-After says" }
-func (r *retryAfter) GetStatus() int  { return http.StatusTooManyRequests }
-func (r *retryAfter) seconds() string { return strconv.Itoa(int(math.Ceil(r.wait.Seconds()))) }

@@ -127,6 +127,8 @@ func TestDatabaseGone(t *testing.T) {
 		for range 3 { // each connection of the pool notices
 			a := b.do(t, ada, http.MethodGet, path, nil)
 			require.Equal(t, 503, a.status, "%s", a.body)
+			require.Equal(t, "1", a.header.Get("Retry-After"))
+			require.Equal(t, "application/problem+json", a.header.Get("Content-Type"))
 			require.NotContains(t, string(a.body), name)
 		}
 	}

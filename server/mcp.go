@@ -26,6 +26,7 @@ type mcpServer struct {
 	sdk     *mcp.Server
 	calls   map[string]call             // by the tool's name
 	origins *http.CrossOriginProtection // which pages may call
+	open    sessionCount
 }
 
 // call runs a tool with the arguments that a model gave.
@@ -132,10 +133,11 @@ func (m *mcpServer) as(ctx context.Context, r mcp.Request, operation string,
 		problem := m.problem(ctx, err)
 		status, err = problem.GetStatus(), errors.New(textOf(problem))
 	}
-	if m.audit != nil {
-		m.audit.add(store.Access{UserID: who.user, At: time.Now(), KeyID: who.key, Role: who.role, Operation: operation,
-			Target: target, Status: status})
+	if status == http.StatusUnauthorized {
+		return err
 	}
+	m.audit.add(store.Access{UserID: who.user, At: time.Now(), KeyID: who.key, Role: who.role, Operation: operation,
+		Target: target, Status: status})
 	return err
 }
 

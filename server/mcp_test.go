@@ -310,9 +310,50 @@ func TestToolBudgets(t *testing.T) {
 		listed, cursor = append(listed, page.contents()...), page.Next
 	}
 	require.Len(t, listed, 21, "what does not fit is on the next page")
+	first := must[memories](m, "list_memories", object{"limit": 20, "max_tokens": 300})
+	require.Positive(t, first.LeftOut)
+	require.Equal(t, 20, len(first.Memories)+first.LeftOut)
 	cut := must[memory](m, "get_memory", object{"id": long.ID, "max_tokens": 500})
 	require.True(t, cut.Shortened)
 	require.True(t, strings.HasPrefix(whole.Content, strings.TrimSuffix(cut.Content, "…")))
+}
+
+// An operation that does not fit leaves out its oldest parts and counts them.
+func TestOperationBudget(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.key(t, store.RolePerson, "ada")
+	id := b.add(t, ada, object{"content": "Ada rows"})
+	for range 10 {
+		require.Equal(t, 200, b.do(t, ada, http.MethodPost, "/v1/memories/"+id+"/forget",
+			object{"reason": strings.Repeat("She said so. ", 10)}).status)
+		require.Equal(t, 200, b.do(t, ada, http.MethodPost, "/v1/memories/"+id+"/restore", nil).status)
+	}
+	m := b.over(t, ada, "/mcp", generations[0])
+	type operation struct {
+		server.Operation
+		LeftOut int `json:"left_out"`
+	}
+	whole := must[operation](m, "get_operation", object{"id": id, "max_tokens": 100_000})
+	require.Zero(t, whole.LeftOut)
+	part := must[operation](m, "get_operation", object{"id": id, "max_tokens": 1000})
+	require.Positive(t, part.LeftOut)
+	require.Equal(t, whole.Changes[part.LeftOut:], part.Changes, "the latest")
+	require.NotEmpty(t, part.Jobs)
+}
+
+// What a program does over standard input and output is in the user's log.
+func TestStdioLog(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	must[server.Added](b.stdio(t, "ada", generations[0]), "add_memory", object{"content": "Ada rows"})
+	ada := b.key(t, store.RolePerson, "ada")
+	require.Eventually(t, func() bool {
+		log := as[page[store.Access]](t, 200, b.do(t, ada, http.MethodGet, "/v1/log?limit=1000", nil)).Items
+		return slices.ContainsFunc(log, func(a store.Access) bool {
+			return a.Operation == "add_memory" && a.Status == 200 && a.Role == store.RolePerson && a.KeyID == uuid.Nil
+		})
+	}, waitAtMost, tick)
 }
 
 func TestResourcesAndPrompts(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -87,13 +89,32 @@ func begins(r *http.Request) bool {
 		r.Header.Get("Mcp-Protocol-Version") < stateless
 }
 
-// full reports whether there are as many sessions as a process keeps.
+// sessionCount is the number of sessions, counted once a second, because that takes time for each of them. In between
+// it only grows, by the requests that may have begun one.
+type sessionCount struct {
+	mu    sync.Mutex
+	at    time.Time
+	count int
+}
+
+// full reports whether there are as many sessions as a process keeps. If not, the caller may begin one.
 func (m *mcpServer) full() bool {
-	n := 0
-	for range m.sdk.Sessions() {
-		n++
+	if m.cfg.MCPSessions == 0 {
+		return false
 	}
-	return n >= m.cfg.MCPMaxSessions
+	m.open.mu.Lock()
+	defer m.open.mu.Unlock()
+	if time.Since(m.open.at) > time.Second {
+		m.open.count, m.open.at = 0, time.Now()
+		for range m.sdk.Sessions() {
+			m.open.count++
+		}
+	}
+	if m.open.count >= m.cfg.MCPMaxSessions {
+		return true
+	}
+	m.open.count++
+	return false
 }
 
 // isBatch reports whether a body is a list of requests, which would count as one for the limits.
@@ -165,14 +186,20 @@ func (s *Server) base(r *http.Request) string {
 	return (&url.URL{Scheme: scheme, Host: r.Host}).String()
 }
 
+// Parts of the header WWW-Authenticate.
+const (
+	challenge    = `Bearer realm="oxbow"`
+	invalidToken = `, error="invalid_token"`
+)
+
 // challenge returns the header WWW-Authenticate of a request without a valid credential.
 func (s *Server) challenge(r *http.Request) string {
-	text := `Bearer realm="oxbow"`
+	text := challenge
 	if strings.HasSuffix(r.URL.Path, mcpPath) {
 		text += ", resource_metadata=" + strconv.Quote(s.base(r)+metadataPath+r.URL.EscapedPath())
 	}
 	if r.Header.Get("Authorization") != "" {
-		text += `, error="invalid_token"`
+		text += invalidToken
 	}
 	return text
 }

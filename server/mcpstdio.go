@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/oxbow-memory/oxbow"
@@ -12,8 +13,8 @@ import (
 )
 
 // RunMCP serves MCP for one user over a pair of streams, until in or ctx ends. The program at their other end has a login
-// of the database, so it needs no key, and the log of accesses has no entries of it. Of cfg, only what concerns the
-// database and the embedder counts. The login must be the owner of the schema or a member of oxbow_app.
+// of the database, so it needs no key. Of cfg, only what concerns the database and the embedder counts. The login must be
+// the owner of the schema or a member of oxbow_app.
 func RunMCP(ctx context.Context, cfg Config, user string, in io.Reader, out io.Writer) (err error) {
 	if err := store.ValidateUserID(user); err != nil {
 		return err
@@ -29,6 +30,9 @@ func RunMCP(ctx context.Context, cfg Config, user string, in io.Reader, out io.W
 	if s.client, err = oxbow.New(s.app, oxbow.WithEmbedder(s.cfg.Embedder), oxbow.WithLogger(s.log)); err != nil {
 		return err
 	}
+	s.audit = newAudit(func(ctx context.Context, entries []store.Access) error {
+		return s.client.InTx(ctx, user, func(tx pgx.Tx) error { return store.LogAccess(ctx, tx, entries) })
+	}, s.log)
 	m := newMCP(s)
 	m.sdk.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"sort"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,7 +43,7 @@ func (m *mcpServer) registerTools() {
 	tool(m, "search_memories", "Search memories", `Find memories about the user by meaning and words, best first.`,
 		reads, arguments("query", "limit", "types", "valid_as_of", "max_tokens"), m.searchMemories)
 	tool(m, "get_context", "Get the user's context", `Get what to know about the user before a reply: traits, `+
-		`preferences and the facts that fit a topic, as text for the prompt.`,
+		`preferences and the facts that fit a topic, as text for the prompt. It is a selection: search_memories has more.`,
 		reads, arguments("query", "max_tokens"), m.getContext)
 	tool(m, "get_memory", "Get a memory", `Get one memory with all its details.`,
 		reads, arguments("id", "max_tokens"), m.getMemory)
@@ -63,7 +64,7 @@ func (m *mcpServer) registerTools() {
 		reads, arguments("types", "session_id", "limit", "cursor", "max_tokens"), m.listMemories)
 	tool(m, "get_operation", "Get an operation", `See whether a memory that was added can be searched yet, and what `+
 		`became of it: whether it replaced, contradicts or repeats another.`,
-		reads, arguments("id"), m.getOperation)
+		reads, arguments("id", "max_tokens"), m.getOperation)
 }
 
 func (m *mcpServer) addMemory(ctx context.Context, user string, in NewMemory) (Added, error) {
@@ -249,6 +250,7 @@ type listArguments struct {
 // pageOf is a page of a list of memories.
 type pageOf struct {
 	Memories []brief `json:"memories"`
+	LeftOut  int     `json:"left_out,omitzero" doc:"How many of limit max_tokens moved to the next page"`
 	Next     string  `json:"next_cursor,omitzero" doc:"The cursor of the next page; absent on the last"`
 }
 
@@ -268,6 +270,7 @@ func (m *mcpServer) listMemories(ctx context.Context, user string, in listArgume
 		}
 		var leftOut int
 		out.Memories, leftOut = fit(all, in.tokens()-cursorTokens)
+		out.LeftOut += leftOut
 		l.Limit, again = len(out.Memories), leftOut > 0
 	}
 	return out, err
@@ -276,11 +279,33 @@ func (m *mcpServer) listMemories(ctx context.Context, user string, in listArgume
 // cursorTokens is the length of a cursor.
 const cursorTokens = 40
 
-// getOperation returns an operation. It leaves out the oldest changes if there are very many.
-func (m *mcpServer) getOperation(ctx context.Context, user string, in IDArgument) (Operation, error) {
+// operationAnswer is an operation that fits into max_tokens.
+type operationAnswer struct {
+	Operation
+	LeftOut int `json:"left_out,omitzero" doc:"How many of the oldest changes, links and jobs max_tokens left out"`
+}
+
+// getOperation returns an operation. It leaves out the oldest changes, then links, then jobs if they do not fit.
+func (m *mcpServer) getOperation(ctx context.Context, user string, in idArguments) (operationAnswer, error) {
 	o, err := m.Server.getOperation(ctx, user, &OperationID{in.ID})
-	for len(o.Changes) > 0 && costOf(o) > defaultTokens {
-		o.Changes = o.Changes[1:]
+	a := operationAnswer{Operation: o}
+	if err != nil {
+		return a, err
 	}
-	return o, err
+	all := len(o.Changes) + len(o.Links) + len(o.Jobs)
+	a.LeftOut = sort.Search(all, func(n int) bool {
+		a.Operation = o.without(n)
+		a.LeftOut = n
+		return costOf(a) <= in.tokens()
+	})
+	a.Operation = o.without(a.LeftOut)
+	return a, nil
+}
+
+// without returns the operation without the first n of its changes, links and jobs.
+func (o Operation) without(n int) Operation {
+	changes := min(n, len(o.Changes))
+	links := min(n-changes, len(o.Links))
+	o.Changes, o.Links, o.Jobs = o.Changes[changes:], o.Links[links:], o.Jobs[n-changes-links:]
+	return o
 }

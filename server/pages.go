@@ -28,10 +28,12 @@ func (h pagesHost) Log(entry store.Access) { h.audit.add(entry) }
 func (h pagesHost) FlushLog(ctx context.Context) error { return h.audit.flush(ctx) }
 
 func (h pagesHost) Limit(key uuid.UUID, user string) error {
-	return h.limits.take(caller{role: store.RolePerson, key: key, user: user})
+	return h.limits.take(caller{key: key, user: user}.bucket())
 }
 
-func (h pagesHost) LimitLogin(address string) error { return h.logins.take(caller{user: address}) }
+func (h pagesHost) LimitLogin(r *http.Request) error {
+	return h.logins.take(bucket{address: h.remote(r)})
+}
 
 func (h pagesHost) Base(r *http.Request) string { return h.base(r) }
 

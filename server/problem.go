@@ -40,6 +40,10 @@ var statuses = []struct {
 
 // problem returns the problem of an error. What the caller can do nothing about is logged and not shown.
 func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
+	if errors.Is(err, store.ErrNoKey) {
+		s.keys.forget(callerOf(ctx).key)
+		return errNoCredential
+	}
 	if known, ok := errors.AsType[huma.StatusError](err); ok {
 		return known
 	}
@@ -82,15 +86,32 @@ func shown(err error, status int) string {
 	return err.Error()
 }
 
+// retrySoon is the Retry-After, in seconds, of what may soon work again.
+const retrySoon = "1"
+
+// withHeaders adds the headers of a problem inside huma.
+func withHeaders(p huma.StatusError) error {
+	switch p.GetStatus() {
+	case http.StatusServiceUnavailable:
+		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {retrySoon}})
+	case http.StatusUnauthorized: // the key ended while it was remembered
+		return huma.ErrorWithHeaders(p, http.Header{"WWW-Authenticate": {challenge + invalidToken}})
+	}
+	return p
+}
+
 // fail answers with a problem, outside huma.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := s.problem(r.Context(), err)
 	if model, ok := p.(*huma.ErrorModel); ok && model.Title == "" {
 		model.Title = http.StatusText(model.Status)
 	}
-	var retry *retryAfter
-	if errors.As(err, &retry) {
+	retry, limited := errors.AsType[*retryAfter](err)
+	switch {
+	case limited:
 		w.Header().Set("Retry-After", retry.seconds())
+	case p.GetStatus() == http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", retrySoon)
 	}
 	if p.GetStatus() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", s.challenge(r))

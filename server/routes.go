@@ -126,13 +126,14 @@ func (s *Server) forUser(next http.Handler) http.Handler {
 			ctx, cancel = context.WithTimeout(ctx, timeout)
 			defer cancel()
 		}
-		inner := r.Clone(ctx)
 		plain, err := url.PathUnescape(path)
 		if err != nil {
 			s.fail(w, r, huma.Error404NotFound("no such path"))
 			return
 		}
-		inner.URL.Path, inner.URL.RawPath = plain, path
+		inner, stripped := r.WithContext(ctx), *r.URL
+		stripped.Path, stripped.RawPath = plain, path
+		inner.URL = &stripped
 		next.ServeHTTP(w, inner)
 	})
 }

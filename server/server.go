@@ -11,6 +11,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -50,11 +51,13 @@ type Config struct {
 	PublicURL string
 	// MCPSessions is how long an idle session of MCP is kept. Default: 0, MCP without sessions.
 	MCPSessions time.Duration
-	// MCPMaxSessions is how many sessions of MCP this process keeps. Default: 20,000.
+	// MCPMaxSessions is how many sessions of MCP this process keeps; a client beyond them is refused. Default: 20,000.
 	MCPMaxSessions int
-	// RequestsPerSecond limits the requests of one key or token's user in this process. Bursts may be twice as large.
-	// Default: 100.
+	// RequestsPerSecond limits the requests of one key or token's user in this process, and those with invalid
+	// credentials from one address. Bursts may be twice as large. Default: 100.
 	RequestsPerSecond float64
+	// TrustedProxies are the addresses of proxies whose header X-Forwarded-For counts. Default: none.
+	TrustedProxies []netip.Prefix
 	// StopTimeout is how long Run waits for running requests when it ends. Default: 30 seconds.
 	StopTimeout time.Duration
 	// Version is the version of the program, for openapi.json.
@@ -68,6 +71,7 @@ const (
 	requestTimeout = 30 * time.Second
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute
+	connectTimeout = 5 * time.Second
 	maxBody        = 2 << 20  // bytes; content has at most 1 MiB, and JSON may need more for it
 	maxBulkBody    = 32 << 20 // bytes, for requests with many memories or messages
 )
@@ -79,10 +83,12 @@ type Server struct {
 	app     *pgxpool.Pool // as oxbow_app: the requests of persons, apps and operators for a user
 	own     *pgxpool.Pool // as oxbow_operator: keys, log and the operators' views
 	client  *oxbow.Client // on app
-	tokens  *tokens       // nil without an issuer
-	limits  *limits       // by key
-	logins  *limits       // by address
+	keys    *keys
+	tokens  *tokens // nil without an issuer
+	limits  *limits // by key, and by address for invalid ones
+	logins  *limits // by address
 	audit   *audit
+	health  health
 	closed  sync.Once
 	cors    *cors.Cors // nil if no other origin may call
 	api     huma.API
@@ -93,7 +99,7 @@ type Server struct {
 }
 
 func newServer(cfg Config) *Server {
-	s := &Server{cfg: cfg.withDefaults()}
+	s := &Server{cfg: cfg.withDefaults(), keys: newKeys()}
 	s.log, s.cors = s.cfg.Logger, newCORS(s.cfg.Origins)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	return s
@@ -107,7 +113,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	var err error
-	s.client, err = oxbow.New(s.app, oxbow.WithEmbedder(s.cfg.Embedder), oxbow.WithLogger(s.log))
+	s.client, err = oxbow.New(guarded{s.app}, oxbow.WithEmbedder(s.cfg.Embedder), oxbow.WithLogger(s.log))
 	if err != nil {
 		s.Close()
 		return nil, err
@@ -115,7 +121,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.tokens = newTokens(s.cfg)
 	s.limits = newLimits(s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*s.cfg.RequestsPerSecond))))
 	s.logins = newLimits(loginsPerSecond, 10*loginsPerSecond)
-	s.audit = newAudit(s.own, s.log)
+	s.audit = newAudit(func(ctx context.Context, entries []store.Access) error {
+		return store.LogAccess(ctx, s.own, entries)
+	}, s.log)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -171,6 +179,9 @@ func poolAs(ctx context.Context, url, role string, connections int) (*pgxpool.Po
 		return nil, err
 	}
 	cfg.MaxConns = int32(connections)
+	if cfg.ConnConfig.ConnectTimeout == 0 {
+		cfg.ConnConfig.ConnectTimeout = connectTimeout
+	}
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "oxbow serve"
 	}

@@ -93,6 +93,18 @@ func TestTokens(t *testing.T) {
 		require.Equal(t, 401, b.do(t, token, http.MethodGet, "/v1/settings", nil).status, name)
 	}
 
+	require.Equal(t, []string{"Ada rows"}, must[memories](b.over(t, ada, "/mcp", generations[0]),
+		"list_memories", object{}).contents())
+	require.Empty(t, must[memories](b.over(t, i.token(t, "bob", nil), "/mcp", generations[0]),
+		"list_memories", object{}).contents())
+	for name, token := range i.forged(t, "ada") {
+		got := b.ask(t, "/mcp", map[string]string{"Authorization": "Bearer " + token})
+		require.Equal(t, 401, got.status, name)
+		require.Contains(t, got.header.Get("WWW-Authenticate"), "resource_metadata=", name)
+	}
+
 	down := setup(t, func(c *server.Config) { c.Issuer, c.Audience = "http://127.0.0.1:1", "oxbow" })
-	require.Equal(t, 503, down.do(t, ada, http.MethodGet, "/v1/settings", nil).status)
+	refused := down.do(t, ada, http.MethodGet, "/v1/settings", nil)
+	require.Equal(t, 503, refused.status)
+	require.Equal(t, "1", refused.header.Get("Retry-After"))
 }

@@ -65,17 +65,21 @@ func lineBody(o *huma.Operation) {
 		Content: map[string]*huma.MediaType{lines: {Schema: &huma.Schema{Type: huma.TypeString}}}}
 }
 
-// export streams. After the first line a failure can only end the connection.
+// export streams. After the first bytes a failure can only end the connection.
 func (s *Server) export(ctx context.Context, _ *nothing) (*huma.StreamResponse, error) {
 	user := callerOf(ctx).user
 	if user == "" {
-		return nil, s.problem(ctx, errNoUser("/export"))
+		return nil, withHeaders(s.problem(ctx, errNoUser("/export")))
 	}
 	return &huma.StreamResponse{Body: func(out huma.Context) {
 		out.SetHeader("Content-Type", lines)
-		_, w := humago.Unwrap(out)
-		_, err := s.client.ExportUser(out.Context(), user, &patient{w, http.NewResponseController(w)})
-		if err != nil {
+		r, w := humago.Unwrap(out)
+		client := &patient{w, http.NewResponseController(w), false}
+		_, err := s.client.ExportUser(out.Context(), user, client)
+		switch {
+		case err != nil && !client.begun:
+			s.fail(w, r, err)
+		case err != nil:
 			s.log.WarnContext(ctx, "an export failed", "error", err, "request_id", requestID(ctx))
 			panic(http.ErrAbortHandler) // so that the client does not take it for complete
 		}
@@ -86,10 +90,12 @@ func (s *Server) export(ctx context.Context, _ *nothing) (*huma.StreamResponse, 
 type patient struct {
 	io.Writer
 	connection *http.ResponseController
+	begun      bool
 }
 
 func (p *patient) Write(text []byte) (int, error) {
 	_ = p.connection.SetWriteDeadline(time.Now().Add(chunkTimeout)) // a test's connection may have none
+	p.begun = true
 	return p.Writer.Write(text)
 }
 

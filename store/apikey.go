@@ -58,7 +58,10 @@ func CreateAPIKey(ctx context.Context, db DB, key APIKey) (_ APIKey, secret stri
 	return key, keyPrefix + base64.RawURLEncoding.EncodeToString(append(key.ID[:], random...)), err
 }
 
-// FindAPIKey returns the key with the given text, or ErrNoKey. It records that the key was used.
+// CheckAPIKey is a statement that fails with ErrNoKey unless the key with the id $1 is valid.
+const CheckAPIKey = `select oxbow.check_api_key($1)`
+
+// FindAPIKey returns the key with the given text, or ErrNoKey.
 func FindAPIKey(ctx context.Context, db DB, text string) (APIKey, error) {
 	encoded, ok := strings.CutPrefix(text, keyPrefix)
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
@@ -69,12 +72,10 @@ func FindAPIKey(ctx context.Context, db DB, text string) (APIKey, error) {
 		APIKey
 		Hash  []byte
 		Valid bool
-		Stale bool // last_used_at is to be written
 	}
 	found, err := CollectOne[row](ctx, db, `
 		select id, role, user_id, name, created_at, expires_at, revoked_at, last_used_at, hash,
-		       revoked_at is null and coalesce(expires_at > now(), true) as valid,
-		       coalesce(last_used_at < now() - interval '1 minute', true) as stale
+		       revoked_at is null and coalesce(expires_at > now(), true) as valid
 		  from oxbow.api_keys where id = $1`, uuid.UUID(raw[:len(uuid.UUID{})]))
 	if errors.Is(err, ErrNotFound) {
 		return APIKey{}, ErrNoKey
@@ -85,11 +86,19 @@ func FindAPIKey(ctx context.Context, db DB, text string) (APIKey, error) {
 	if subtle.ConstantTimeCompare(hash[:], found.Hash) != 1 || !found.Valid {
 		return APIKey{}, ErrNoKey
 	}
-	if found.Stale {
-		_, err = Exec(ctx, db, `update oxbow.api_keys set last_used_at = date_trunc('minute', now())
-			where user_id = $1 and id = $2`, found.UserID, found.ID)
-	}
-	return found.APIKey, err
+	return found.APIKey, nil
+}
+
+// APIKeyUsed records that a key is used now. It does nothing if the key was used within the same minute, or if another
+// transaction is changing the key.
+func APIKeyUsed(ctx context.Context, db DB, key APIKey) error {
+	_, err := Exec(ctx, db, `
+		update oxbow.api_keys k set last_used_at = date_trunc('minute', now())
+		  from (select user_id, id from oxbow.api_keys
+		         where user_id = $1 and id = $2 and coalesce(last_used_at < date_trunc('minute', now()), true)
+		           for update skip locked) u
+		 where k.user_id = u.user_id and k.id = u.id`, key.UserID, key.ID)
+	return err
 }
 
 // APIKeys returns all keys, the newest first.
@@ -105,7 +114,7 @@ func ManagesAPIKeys(ctx context.Context, db DB) (bool, error) {
 		or coalesce(pg_has_role(current_user, to_regrole('oxbow_operator'), 'usage'), false)`)
 }
 
-// RevokeAPIKey ends a key. Requests that are running finish. It returns ErrNotFound for an unknown key, and does
+// RevokeAPIKey ends a key. Transactions that are running finish. It returns ErrNotFound for an unknown key, and does
 // nothing for one that is revoked.
 func RevokeAPIKey(ctx context.Context, db DB, id uuid.UUID) error {
 	n, err := Exec(ctx, db, `update oxbow.api_keys set revoked_at = coalesce(revoked_at, now()) where id = $1`, id)

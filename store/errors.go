@@ -97,6 +97,7 @@ var known = map[string]struct {
 	"OX104": {ErrNotForgotten, ""},
 	"OX105": {ErrNotTrait, ""},
 	"OX110": {ErrNoFile, ""},
+	"OX120": {ErrNoKey, ""},
 	"42501": {ErrDenied, "connect as a member of oxbow_worker or of the schema's owner"},
 	"3F000": {ErrNotMigrated, "run oxbow migrate up"},                     // invalid_schema_name
 	"42P01": {ErrNotMigrated, "run oxbow migrate up"},                     // undefined_table

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,11 +39,15 @@ func (s *serveFlags) add(f *pflag.FlagSet) {
 		"URL under which clients reach the server, such as https://memory.example.com (default: the requests' own)")
 	durationFlag(f, &s.cfg.MCPSessions, "mcp-sessions", time.Second,
 		"keep idle sessions of MCP for that long (default: MCP without sessions)")
+	intFlag(f, &s.cfg.MCPMaxSessions, "mcp-max-sessions", "", 1, 1_000_000,
+		"sessions of MCP that this process keeps, default 20000")
+	f.Var(&value{kind: "networks", parse: s.parseProxies}, "trusted-proxies",
+		"networks of proxies, such as 10.0.0.0/8, whose X-Forwarded-For is believed (default: none)")
 	s.cfg.StopTimeout = 30 * time.Second
 	durationFlag(f, &s.cfg.StopTimeout, "stop-timeout", time.Millisecond,
 		"how long to wait for running requests at shutdown")
 	for _, name := range []string{"origins", "issuer", "audience", "user-claim", "client-id", "requests-per-second",
-		"connections", "public-url", "mcp-sessions"} {
+		"connections", "public-url", "mcp-sessions", "mcp-max-sessions", "trusted-proxies"} {
 		envs(f, name)
 	}
 }
@@ -48,6 +55,18 @@ func (s *serveFlags) add(f *pflag.FlagSet) {
 func (s *serveFlags) addAddress(f *pflag.FlagSet) {
 	addressFlag(f, &s.cfg.Addr, "addr", "listen there (default 127.0.0.1:8080)")
 	envs(f, "addr")
+}
+
+func (s *serveFlags) parseProxies(text string) error {
+	s.cfg.TrustedProxies = nil
+	for part := range strings.SplitSeq(text, ",") {
+		network, err := netip.ParsePrefix(strings.TrimSpace(part))
+		if err != nil {
+			return errors.New("expected networks such as 10.0.0.0/8, with commas between them")
+		}
+		s.cfg.TrustedProxies = append(s.cfg.TrustedProxies, network)
+	}
+	return nil
 }
 
 // config returns the server's configuration.
@@ -90,6 +109,9 @@ database's vectors.`,
 		if err != nil {
 			return err
 		}
+		if os.Getenv("GOMEMLIMIT") == "" {
+			debug.SetMemoryLimit(softMemory)
+		}
 		return a.serve(cmd.Context(), cfg)
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -112,9 +134,6 @@ const softMemory = 256 << 20
 
 // serve serves until ctx ends.
 func (a *app) serve(ctx context.Context, cfg server.Config) error {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(softMemory)
-	}
 	s, err := server.New(ctx, cfg)
 	if err != nil && ctx.Err() != nil {
 		return nil // interrupted before it began, which is no failure

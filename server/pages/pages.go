@@ -44,9 +44,9 @@ type Host interface {
 	Log(entry store.Access)
 	FlushLog(ctx context.Context) error
 	// Limit returns an error if a key, or a user signed in at the issuer, makes too many requests. LimitLogin does so for
-	// attempts to sign in from an address.
+	// attempts to sign in from the address of a request.
 	Limit(key uuid.UUID, user string) error
-	LimitLogin(address string) error
+	LimitLogin(r *http.Request) error
 	// Problem returns the status of an error, and a text that may be shown. It logs the rest.
 	Problem(ctx context.Context, err error) (status int, text string)
 	// Base returns the URL of the server as its clients know it, without a slash at the end.

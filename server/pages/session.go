@@ -2,7 +2,6 @@ package pages
 
 import (
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -86,8 +85,7 @@ func (s *Site) login(v *visit) error {
 
 // enter signs in with a key.
 func (s *Site) enter(v *visit) error {
-	address, _, _ := net.SplitHostPort(v.RemoteAddr)
-	if err := s.Host.LimitLogin(address); err != nil {
+	if err := s.Host.LimitLogin(v.Request); err != nil {
 		return err
 	}
 	if err := v.ParseForm(); err != nil {
@@ -103,6 +101,7 @@ func (s *Site) enter(v *visit) error {
 	case key.Role == store.RoleApp: // it acts for whoever a path names, and a page names nobody
 		form.Wrong = "login_app"
 	default:
+		_ = store.APIKeyUsed(v.Context(), s.Operators, key) // a sign-in matters more than its record
 		if err := s.begin(v, key.UserID, key.ID); err != nil {
 			return err
 		}

@@ -1,5 +1,17 @@
 -- What "oxbow serve" keeps (migrations/015_server.sql).
 
+-- check_api_key raises an error unless the key exists and is neither revoked nor expired. "oxbow serve" remembers keys
+-- for some seconds and calls this in each transaction of a request, so that a revoked key ends at once.
+create or replace function oxbow.check_api_key(_id uuid) returns void
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from oxbow.api_keys k where k.id = _id and k.revoked_at is null and coalesce(k.expires_at > now(), true);
+  if not found then
+    raise exception using errcode = 'OX120', message = 'the API key is not valid';
+  end if;
+end $$;
+call oxbow.grant_app('check_api_key');
+
 -- trim_api deletes at most _limit answers to repeated requests that are older than a day, as many sessions of the pages
 -- that have expired, and as many rows of the audit log that are older than the policy api_log_days. It returns the
 -- largest of the three numbers.

@@ -96,7 +96,7 @@ begin
   if _family in ('memories', 'memory_vectors', 'messages', 'sensory') then
     execute format('grant insert on %s to oxbow_app', _table);
     perform oxbow.ensure_policy(_table, 'app_insert', 'for insert to oxbow_app with check (true)');
-  elsif _family in ('users', 'sessions', 'api_answers') then
+  elsif _family in ('users', 'sessions', 'api_answers', 'api_log') then
     execute format('grant insert on %s to oxbow_app', _table);
     perform oxbow.ensure_policy(_table, 'app_insert', 'for insert to oxbow_app with check (' || own || ')');
   end if;

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"math"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/time/rate"
+)
+
+// bucket is whose requests are limited together: those of a key, of a user with tokens of the issuer, or those with
+// invalid credentials from an address.
+type bucket struct {
+	key     uuid.UUID
+	user    string
+	address netip.Prefix
+}
+
+func (c caller) bucket() bucket {
+	if c.key == uuid.Nil {
+		return bucket{user: c.user}
+	}
+	return bucket{key: c.key}
+}
+
+type limits struct {
+	perSecond rate.Limit
+	burst     int
+
+	mu   sync.Mutex
+	each map[bucket]*rate.Limiter
+}
+
+// maxLimited is the number of limiters after which all are forgotten, which allows each caller one more burst.
+const maxLimited = 100_000
+
+func newLimits(perSecond float64, burst int) *limits {
+	return &limits{perSecond: rate.Limit(perSecond), burst: burst, each: map[bucket]*rate.Limiter{}}
+}
+
+func (l *limits) of(whose bucket) *rate.Limiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limiter := l.each[whose]
+	if limiter == nil {
+		if len(l.each) >= maxLimited {
+			clear(l.each)
+		}
+		limiter = rate.NewLimiter(l.perSecond, l.burst)
+		l.each[whose] = limiter
+	}
+	return limiter
+}
+
+// take counts a request, or returns a *retryAfter if there were too many.
+func (l *limits) take(whose bucket) error {
+	limiter, now := l.of(whose), time.Now()
+	reservation := limiter.ReserveN(now, 1)
+	if wait := reservation.DelayFrom(now); wait > 0 {
+		reservation.CancelAt(now)
+		return &retryAfter{wait}
+	}
+	return nil
+}
+
+// check is take without counting.
+func (l *limits) check(whose bucket) error {
+	if missing := 1 - l.of(whose).Tokens(); missing > 0 {
+		return &retryAfter{time.Duration(missing / float64(l.perSecond) * float64(time.Second))}
+	}
+	return nil
+}
+
+// retryAfter reports too many requests.
+type retryAfter struct{ wait time.Duration }
+
+func (r *retryAfter) Error() string   { return "too many requests: wait as long as Retry-After says" }
+func (r *retryAfter) GetStatus() int  { return http.StatusTooManyRequests }
+func (r *retryAfter) seconds() string { return strconv.Itoa(int(math.Ceil(r.wait.Seconds()))) }
+
+// remote returns the address that a request comes from: of the connection or, if that is a trusted proxy's, the last one
+// in X-Forwarded-For that is not. Of IPv6 it is the network of 64 bits, which one host may have.
+func (s *Server) remote(r *http.Request) netip.Prefix {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	address, _ := netip.ParseAddr(host)
+	forwarded := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, before := range slices.Backward(forwarded) {
+		if !s.isProxy(address) {
+			break
+		}
+		earlier, err := netip.ParseAddr(strings.TrimSpace(before))
+		if err != nil {
+			break
+		}
+		address = earlier
+	}
+	address = address.Unmap()
+	network, _ := address.Prefix(min(address.BitLen(), 64))
+	return network
+}
+
+func (s *Server) isProxy(address netip.Addr) bool {
+	return slices.ContainsFunc(s.cfg.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(address.Unmap()) })
+}
