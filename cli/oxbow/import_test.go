@@ -113,7 +113,7 @@ func TestImportWays(t *testing.T) {
 		"is a directory": {t.TempDir()},
 		`invalid --type "trait": expected fact, episodic or document`: {two, "--type", "trait"},
 		"user_id must have 1 to 255 bytes":                            {two, "--user", strings.Repeat("u", 256)},
-		"expected FILE..., got 0 arguments":                           {},
+		"expected SOURCE..., got 0 arguments":                         {},
 	} {
 		r := d.run(append([]string{"import"}, args...)...)
 		require.NotZero(t, r.code)

@@ -51,6 +51,16 @@ printf 'not json\n' | oxbow import -
 printf '{"type":"memory","user":"ada","content":"x","at":"soon"}\n' | oxbow import -
 printf '{"type":"memory","user":"ada","content":"x"}\n{"type":"memory","user":"bo","content":"x"}\n' | oxbow import - --user cy
 oxbow import examples/lives.jsonl --type trait
+oxbow import --from chroma none.jsonl
+oxbow import --from mem0 none.json
+oxbow import --from mem0 none.json --traits
+oxbow import --from zep none.json --map content=x
+oxbow import --from langgraph none.json --user-from x
+oxbow import none.json --user-from user_id
+oxbow import --from letta none.af
+printf '{"results": [{"memory": "x"' | oxbow import --from mem0 -
+printf '{"color": "red"}' | oxbow import --from zep - --user ada
+printf '{"namespace": ["ada"], "key": "1", "value": {"text": "x"}}' | oxbow import --from langgraph -
 oxbow eval none.jsonl
 printf '{"type":"memory","user":"ada","content":"x"}\n' | oxbow eval -
 printf '{"type":"question","user":"ada","question":"x","gold":"1"}\n' | oxbow eval -

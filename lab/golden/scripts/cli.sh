@@ -9,6 +9,9 @@ grep -v '2025-0[567]-' examples/habits.jsonl | oxbow import -
 oxbow work --until-idle --now 2025-05-01
 oxbow import examples/habits.jsonl
 oxbow import examples/lives.jsonl
+oxbow import examples/lives.jsonl --dry-run
+printf '{"uuid":"f1","group_id":"ada","name":"OWNS","fact":"The boat is called Heron.","valid_at":"2025-13-01"}\n{"uuid":"f2","group_id":"林","fact":" "}\n{"uuid":"n1","group_id":"ada","name":"Ada","summary":""}' | oxbow import --from zep - --dry-run
+printf '[{"note":"船叫白鹭。","owner":{"name":"林"},"when":"2025-03-10"}]' | oxbow import --from jsonl - --map content=note,user=owner.name,at=when --dry-run --json | grep -v seconds
 oxbow work --until-idle --now 2025-07-05
 oxbow status
 oxbow recall demo-maren "What is Maren allergic to?" --limit 3
