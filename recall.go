@@ -59,8 +59,8 @@ const (
 	ModeNormal Mode = "normal"
 	// ModeReview also returns archived memories, and compressed ones with their original text.
 	ModeReview Mode = "review"
-	// ModeDebug also returns forgotten and ended memories, with the reason. Only the owner of the schema and the worker
-	// may use it.
+	// ModeDebug also returns forgotten and ended memories, with the reason. Only the owner of the schema, the worker and
+	// operators may use it.
 	ModeDebug Mode = "debug"
 )
 
@@ -109,6 +109,35 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Results, err error) {
 	}
 	c.report(report{q.UserID, false}, ids) // sent in the background, with a separate context
 	return Results{Memories: found, Degraded: degraded}, nil
+}
+
+// Considered is a memory that a Recall returns, or leaves out for a reason.
+type Considered = store.Considered
+
+// Consideration is the result of RecallDebug.
+type Consideration struct {
+	// Memories are the results of Recall in order, followed by memories that it leaves out.
+	Memories []Considered
+	// Degraded is as in Results.
+	Degraded error
+}
+
+// RecallDebug returns the memories that Recall returns for a query, and those that it leaves out, with the reasons: up to
+// 50 further results, up to Limit + 50 that are forgotten, replaced, expired or filtered out, up to 20 that are not
+// indexed yet, and those with the given ids. Unlike Recall, it does not report accesses. Only the owner of the schema, the
+// worker and operators (the role oxbow_operator) may use it.
+func (c *Client) RecallDebug(ctx context.Context, q Query, ids ...uuid.UUID) (_ Consideration, err error) {
+	ctx, end := c.span(ctx, "RecallDebug")
+	defer end(&err)
+	params, err := q.params()
+	if err != nil {
+		return Consideration{}, err
+	}
+	found, degraded, err := search(ctx, c, q, func(db store.DB, vector []float32) ([]Considered, EmbeddingModel, error) {
+		params.Embedding = vector
+		return store.RecallDebug(ctx, db, params, 50, ids)
+	})
+	return Consideration{found, degraded}, err
 }
 
 // search embeds the query's text unless the query has a vector, and calls find with the vector, or nil to search by

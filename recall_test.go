@@ -3,16 +3,19 @@ package oxbow_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -206,4 +209,34 @@ func TestUsesAreReported(t *testing.T) {
 	late.Used("ann", id)
 	require.NoError(t, errors.Join(erasing.Close(t.Context()), late.Close(t.Context())))
 	require.Equal(t, 0, b.count(t, `select count(*) from oxbow.activity`))
+}
+
+// RecallDebug returns what Recall returns, and what it leaves out. It needs more rights.
+func TestRecallDebug(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	cello := b.remember(t, oxbow.NewMemory{Content: "Ann plays the cello in an orchestra."})
+	sold := b.remember(t, oxbow.NewMemory{Content: "Ann sold her cello case."})
+	bread := b.remember(t, oxbow.NewMemory{Content: "Bread is baked at dawn."})
+	b.work(t)
+	fresh := b.remember(t, oxbow.NewMemory{Content: "The cello is red."})
+	operator := newClient(t, pgtest.Open(t, b.dsn, "oxbow_operator"), oxbow.WithoutUseReports())
+	q := oxbow.Query{UserID: "ann", Text: "Who plays the cello?", Limit: 1, WordsOnly: true}
+	found, err := operator.RecallDebug(t.Context(), q, bread)
+	require.NoError(t, err)
+	require.NoError(t, found.Degraded)
+	got := map[uuid.UUID]string{}
+	for _, m := range found.Memories {
+		got[m.ID] = fmt.Sprint(m.Place, " ", m.LeftOut)
+	}
+	require.Equal(t, map[uuid.UUID]string{cello: "1 ", sold: "0 below the limit", fresh: "0 not indexed yet",
+		bread: "0 no channel finds it"}, got)
+	returned, err := operator.Recall(t.Context(), q)
+	require.NoError(t, err)
+	require.InDelta(t, returned.Memories[0].Score, found.Memories[0].Score, 1e-6)
+	_, err = b.app(t).RecallDebug(t.Context(), q)
+	require.ErrorIs(t, err, oxbow.ErrDenied)
+	_, err = operator.RecallDebug(t.Context(), oxbow.Query{UserID: "ann"})
+	var invalid *oxbow.InvalidError
+	require.ErrorAs(t, err, &invalid)
 }

@@ -36,7 +36,7 @@ func TestFunctionsAreAnAllowList(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	granted := map[string][]string{}
-	grant := regexp.MustCompile(`(?m)^call oxbow\.grant_(app|worker)\(([^)]*)\);`)
+	grant := regexp.MustCompile(`(?m)^call oxbow\.grant_(app|worker|operator)\(([^)]*)\);`)
 	name := regexp.MustCompile(`\w+`)
 	files, err := fs.Glob(sqlcode.FS, "code/*.sql")
 	require.NoError(t, err)
@@ -45,13 +45,18 @@ func TestFunctionsAreAnAllowList(t *testing.T) {
 		require.NoError(t, err)
 		for _, m := range grant.FindAllSubmatch(text, -1) {
 			functions := name.FindAllString(string(m[2]), -1)
-			granted["oxbow_worker"] = append(granted["oxbow_worker"], functions...)
-			if string(m[1]) == "app" {
+			switch string(m[1]) {
+			case "operator":
+				granted["oxbow_operator"] = append(granted["oxbow_operator"], functions...)
+			case "app":
 				granted["oxbow_app"] = append(granted["oxbow_app"], functions...)
+				fallthrough
+			default:
+				granted["oxbow_worker"] = append(granted["oxbow_worker"], functions...)
 			}
 		}
 	}
-	for _, role := range []string{"oxbow_app", "oxbow_worker"} {
+	for _, role := range []string{"oxbow_app", "oxbow_worker", "oxbow_operator"} {
 		slices.Sort(granted[role])
 		require.Equal(t, granted[role], all[string](t, tx, `
 			select proname::text from pg_proc p

@@ -38,7 +38,7 @@ var shadowCalls = []string{
 	"recall($1, 'boat', types => '{fact}', max_results => 1)",
 	"recall($1, 'boat', contexts => '{work}')", "recall($1, 'boat', agent => 'a')", "recall($1, 'boat', agent => 'b')",
 	`recall($1, 'boat', metadata_contains => '{"n": 1}')`, "recall($1, 'boat', valid_as_of => $3)",
-	"recall($1, 'boat', believed_as_of => $3)",
+	"recall($1, 'boat', believed_as_of => $3)", "recall_debug($1, 'boat', now => $3)",
 	"related($1, $2[1])", "related($1, $2[1], 1)", "restore($1, $2[4])",
 	"set_tier($1, $2[1], 'core', 'why')", "supersede($1, $2[1], 'A ship.', $3, '{}', 'why', 'who')",
 	"timeline($1, 'boat')", "timeline($1, 'boat', $4, '{fact}', 1)", "touch($1, $2, true)", "touch($1, $2[1:1], false)",

@@ -59,3 +59,4 @@ begin
   return true;
 end $$;
 call oxbow.grant_worker('schedule_seconds', 'is_schedule');
+call oxbow.grant_operator('schedule_seconds');

@@ -38,3 +38,12 @@ begin
       or exists (select from pg_roles r where r.rolname = 'oxbow_worker' and pg_has_role(_role, r.oid, 'MEMBER'));
 end $$;
 call oxbow.grant_app('is_trusted');
+
+-- may_debug reports whether a role may recall forgotten memories, with the reason why recall leaves them out: those that
+-- is_trusted names, and operators.
+create or replace function oxbow.may_debug(_role name) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return oxbow.is_trusted(_role)
+      or exists (select from pg_roles r where r.rolname = 'oxbow_operator' and pg_has_role(_role, r.oid, 'MEMBER'));
+end $$;

@@ -9,6 +9,7 @@ begin
   return (select c.category from oxbow.category_names c where c.name = lower(btrim(_name)));
 end $$;
 call oxbow.grant_app('category_of');
+call oxbow.grant_operator('category_of');
 
 -- recall_rules returns the policies in force at a moment, with weight_decay for this user.
 create or replace function oxbow.recall_rules(_user_id text, _at timestamptz) returns oxbow.recall_rules
@@ -22,6 +23,7 @@ begin
   return _rules;
 end $$;
 call oxbow.grant_worker('recall_rules');
+call oxbow.grant_operator('recall_rules');
 
 -- days_since returns the days between two moments, 0 if the first is not yet past. date_part takes half the time of
 -- extract, which computes a numeric.
@@ -29,6 +31,7 @@ create or replace function oxbow.days_since(_at timestamptz, _now timestamptz) r
 language sql immutable parallel safe
 return greatest(date_part('epoch', _now - _at), 0) / 86400;
 call oxbow.grant_app('days_since');
+call oxbow.grant_operator('days_since');
 
 -- weight_importance returns the factor I: how much the category of a memory matters.
 create or replace function oxbow.weight_importance(_category text, _rules oxbow.recall_rules) returns double precision
@@ -100,6 +103,7 @@ language sql immutable parallel safe
 return oxbow.strength_now((_memory).strength, coalesce((_memory).used_at, (_memory).created_at), (_memory).tier,
     (_memory).source, _at, _rules) + _times * (_rules).memory_strength_used;
 call oxbow.grant_worker('strength_now', 'used_strength');
+call oxbow.grant_operator('strength_now');
 
 -- weight_factors returns the weight of a memory: the product of six factors, W's w_time, S, C, I and M, and what
 -- L's strength makes of it. The person's forgetting factor U is in weight_decay. share is what the weight adds to a
@@ -145,6 +149,8 @@ begin
 end $$;
 call oxbow.grant_worker('weight_importance', 'weight_reinforcement', 'weight_momentum', 'weight_conflict',
                         'weight_factors', 'weight_of');
+call oxbow.grant_operator('weight_importance', 'weight_reinforcement', 'weight_momentum', 'weight_conflict',
+                          'weight_factors', 'weight_of');
 
 -- weight returns the weight of a memory at a moment, and its factors. weight is kept between the policies
 -- weight_min and weight_max; unclamped is their product. A trait has none: its confidence takes that place.

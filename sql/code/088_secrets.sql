@@ -8,6 +8,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce((select s.value ->> 'policy' from oxbow.settings s where s.key = 'secrets'), 'mark');
 $$;
 call oxbow.grant_app('secrets_policy');
+call oxbow.grant_operator('secrets_policy');
 
 -- mark_secrets raises memories to level 2, with the kinds of secrets in their history, and returns those that have that
 -- level now. It marks a memory once, so a person can lower the level afterwards, or restore the memory. Rows are locked

@@ -42,16 +42,28 @@ begin
        order by s.score desc, s.id limit _limit) b;
 end $$;
 
--- recall_left_out returns the reason why recall without a mode leaves a memory out, or null if it does not.
-create or replace function oxbow.recall_left_out(_user_id text, _type text, _id uuid, _stage text, _now timestamptz)
+-- recall_left_out returns the reason why recall with a filter leaves a memory out, or null if it does not. Its mode
+-- "debug" counts as none.
+create or replace function oxbow.recall_left_out(_user_id text, _type text, _id uuid, _filter oxbow.recall_filter)
 returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select case when m.forgotten_at is not null then 'forgotten'
-              when m.superseded_by is not null then 'superseded'
-              when m.expires_at <= _now then 'expired'
-              when m.expired_at is not null or m.invalid_at <= _now then 'ended'
-              when m.level = 'archive' then 'archived'
-              when m.memory_type = 'trait' and not oxbow.recallable(null, m.memory_type, _stage)
-                then 'a trait in the stage ' || coalesce(_stage, 'dissolved') end
-    from oxbow.memories m where m.user_id = _user_id and m.memory_type = _type and m.id = _id;
+              when m.sensitivity >= 2 then 'secret'
+              when m.created_at > (_filter).believed then 'stored later'
+              when coalesce(m.valid_at, m.created_at) > (_filter).valid then 'true later'
+              when not oxbow.holds(m.created_at, m.expired_at, m.valid_at, m.invalid_at, (_filter).valid,
+                         (_filter).believed, (_filter).now, m.former_ends, m.expires_at) then case
+                when m.superseded_by is not null then 'superseded'
+                when m.expires_at <= coalesce((_filter).valid, (_filter).believed, (_filter).now) then 'expired'
+                else 'ended' end
+              when m.level = 'archive' and (_filter).mode is distinct from 'review' then 'archived'
+              when m.memory_type = 'trait' and not oxbow.recallable(null, m.memory_type, s.stage)
+                then 'a trait in the stage ' || coalesce(s.stage, 'dissolved')
+              when m.agent_id is distinct from coalesce((_filter).agent, m.agent_id) then 'another agent'
+              when not m.metadata @> (_filter).metadata then 'other metadata'
+              when coalesce(m.trait_context, m.metadata ->> 'context', '') <> all((_filter).contexts)
+                then 'another context'
+              when (_filter).mode = 'normal' and not oxbow.recall_passes(m, _filter) then 'weighs too little' end
+    from oxbow.memories m cross join lateral (select oxbow.recall_stage(m, _filter) as stage offset 0) s
+   where m.user_id = _user_id and m.memory_type = _type and m.id = _id;
 $$;

@@ -43,7 +43,7 @@ end $$;
 --   min_score         only results with at least this score
 --   mode              normal: only memories that are full or summaries, with at least the weight recall_normal_weight;
 --                     review: also archived memories, and compressed ones with their original text; debug: also those
---                     that are forgotten or have ended, with the reason in explain, for owner and worker; null: none
+--                     that are forgotten or have ended, with the reason in explain, for owner, worker and operator; null: none
 -- It writes nothing. Except in the mode debug, it returns no forgotten memories and no traits in the stages trend,
 -- candidate and dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
 -- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
@@ -111,10 +111,10 @@ begin
     perform oxbow.reject('min_score', recall.min_score::text, 'must be 0 or more, and finite');
   elsif recall.mode not in ('normal', 'review', 'debug') then
     perform oxbow.reject('mode', recall.mode, 'must be normal, review or debug');
-  elsif recall.mode is not distinct from 'debug' and not oxbow.is_trusted(oxbow.caller()) then
+  elsif recall.mode is not distinct from 'debug' and not oxbow.may_debug(oxbow.caller()) then
     raise exception using errcode = 'insufficient_privilege',
       message = format('%s may not recall in the mode debug', oxbow.caller()),
-      hint    = 'It shows forgotten memories, and is for the owner of the tables and the worker.';
+      hint    = 'It shows forgotten memories, and is for the owner of the tables, the worker and operators.';
   end if;
   _types := case when _whole then coalesce(recall.types, _known)
                  else oxbow.known_types(recall.user_id, coalesce(recall.types, _known)) end;
@@ -273,7 +273,7 @@ begin
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance_boost,
            'modality', nullif(b.modality_weight, 1), 'session', b.session_id, 'level', nullif(b.level, 'full'),
            'left_out', case when recall.mode = 'debug' then
-             oxbow.recall_left_out(recall.user_id, b.type, b.id, b.stage, _now) end))
+             oxbow.recall_left_out(recall.user_id, b.type, b.id, _filter) end))
          || case when b.type = 'trait' then jsonb_strip_nulls(jsonb_build_object(
            'stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', b.trait_subtype,
            'confidence', coalesce((_then #>> array[b.id::text, 'confidence'])::double precision,
@@ -339,6 +339,7 @@ begin
   end loop;
 end $$;
 call oxbow.grant_app('recall');
+call oxbow.grant_operator('recall');
 
 -- pgvector's operators are in the schema in which its extension is installed.
 do $$
