@@ -101,11 +101,11 @@ func APIKeyUsed(ctx context.Context, db DB, key APIKey) error {
 	return err
 }
 
-// APIKeys returns all keys, the newest first.
-func APIKeys(ctx context.Context, db DB) ([]APIKey, error) {
+// APIKeys returns keys, at most limit, the newest first, before the key with the given id unless it is uuid.Nil.
+func APIKeys(ctx context.Context, db DB, before uuid.UUID, limit int) ([]APIKey, error) {
 	return Collect[APIKey](ctx, db, `
 		select id, role, user_id, name, created_at, expires_at, revoked_at, last_used_at
-		  from oxbow.api_keys order by id desc`)
+		  from oxbow.api_keys where $1::uuid is null or id < $1 order by id desc limit $2`, pointer(before), limit)
 }
 
 // ManagesAPIKeys reports whether the login may see and change all keys.

@@ -58,3 +58,12 @@ func FailedJobs(ctx context.Context, db DB, before int64, limit int) ([]QueuedJo
 func RetryJob(ctx context.Context, db DB, id int64) (bool, error) {
 	return CollectOne[bool](ctx, db, `select oxbow.retry_job($1)`, id)
 }
+
+// RetryFailed makes the jobs of a kind due now that were given up, at most 1,000, the oldest first. It returns their
+// number.
+func RetryFailed(ctx context.Context, db DB, kind string) (int64, error) {
+	return CollectOne[int64](ctx, db, `
+		select count(*) filter (where oxbow.retry_job(j.id))
+		  from (select f.id from oxbow.river_job f where f.kind = $1 and f.state = 'discarded' order by f.id limit 1000) j`,
+		kind)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -94,7 +95,7 @@ func listAPIKeysCommand(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List all keys, the newest first",
 		RunE: a.onAPIKeys(func(ctx context.Context, d *database, _ []string) error {
-			keys, err := store.APIKeys(ctx, d.pool)
+			keys, err := store.APIKeys(ctx, d.pool, uuid.Nil, math.MaxInt32)
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ oxbow_worker.`,
 
 // topOnce takes two readings, because rates are differences between readings.
 func (d *database) topOnce(ctx context.Context) error {
-	before, err := gauges.ReadPulse(ctx, d.pool)
+	before, err := gauges.ReadPulse(ctx, d.pool, gauges.PulsePeriod)
 	if err != nil {
 		return err
 	}
@@ -54,7 +53,7 @@ func (d *database) topOnce(ctx context.Context) error {
 		return ctx.Err()
 	case <-time.After(time.Second):
 	}
-	now, err := gauges.ReadPulse(ctx, d.pool)
+	now, err := gauges.ReadPulse(ctx, d.pool, gauges.PulsePeriod)
 	if err != nil {
 		return err
 	}
@@ -79,7 +78,7 @@ func (d *database) topLive(ctx context.Context, every time.Duration) error {
 
 	var before gauges.Pulse
 	for {
-		now, err := gauges.ReadPulse(ctx, d.pool)
+		now, err := gauges.ReadPulse(ctx, d.pool, gauges.PulsePeriod)
 		if ctx.Err() != nil {
 			return nil // ended by the user
 		}
@@ -225,38 +224,22 @@ func providersLine(now gauges.Pulse) string {
 func queueTable(w io.Writer, now gauges.Pulse) *table {
 	t := newTable(w, time.UTC, "jobs", "#waiting", "#running", "#later", "#retryable", "#discarded", "#oldest due",
 		"#done/s", "#took")
-	var kinds []string
-	for _, q := range now.Queue {
-		kinds = append(kinds, q.Kind)
-	}
-	for _, d := range now.Done {
-		kinds = append(kinds, d.Kind)
-	}
-	if len(kinds) == 0 {
-		t.add("none", 0, 0, 0, 0, 0, "", "", "")
-	}
-	slices.Sort(kinds)
-	for _, kind := range slices.Compact(kinds) {
-		counts, due, rate, took := map[string]int64{}, "", "", ""
-		for _, q := range now.Queue {
-			if q.Kind != kind {
-				continue
-			}
-			counts[q.State] = q.Jobs
-			if q.DueSeconds > 0 {
-				due = age(q.DueSeconds)
-			}
-		}
-		for _, d := range now.Done {
-			if d.Kind == kind {
-				rate, took = perSecond(float64(d.Jobs)/gauges.PulseSeconds), milliseconds(d.LagSeconds)
-			}
-		}
-		row := []any{kind}
+	for _, k := range now.Kinds() {
+		row := []any{k.Kind}
 		for _, state := range []string{"available", "running", "scheduled", "retryable", "discarded"} {
-			row = append(row, capped(counts[state]))
+			row = append(row, capped(k.Jobs[state]))
+		}
+		due, rate, took := "", "", ""
+		if k.DueSeconds > 0 {
+			due = age(k.DueSeconds)
+		}
+		if k.PerSecond > 0 {
+			rate, took = perSecond(k.PerSecond), milliseconds(k.LagSeconds)
 		}
 		t.add(append(row, due, rate, took)...)
+	}
+	if len(t.rows) == 0 {
+		t.add("none", 0, 0, 0, 0, 0, "", "", "")
 	}
 	return t
 }

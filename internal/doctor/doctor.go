@@ -32,8 +32,9 @@ type Finding struct {
 	Level Level  `json:"level"`
 	About string `json:"about"`
 	What  string `json:"what"`
-	Why   string `json:"why,omitzero"` // why it matters
-	Do    string `json:"do,omitzero"`  // how to fix it
+	Why   string `json:"why,omitzero"`  // why it matters
+	Do    string `json:"do,omitzero"`   // how to fix it
+	Kind  string `json:"kind,omitzero"` // the kind of the jobs that it is about, if they failed
 }
 
 // Expected describes what an examination compares a database with.
@@ -89,6 +90,11 @@ type examination struct {
 
 func (e *examination) add(level Level, what, why, do string) {
 	e.found = append(e.found, Finding{Level: level, About: e.about, What: what, Why: why, Do: do})
+}
+
+// addFailed adds a finding about failed jobs of a kind.
+func (e *examination) addFailed(kind string, level Level, what, why, do string) {
+	e.found = append(e.found, Finding{Level: level, About: e.about, What: what, Why: why, Do: do, Kind: kind})
 }
 
 // check adds a finding if found is true.

@@ -163,16 +163,16 @@ func (e *examination) queue(ctx context.Context, tx pgx.Tx) error {
 			if err != nil {
 				return err
 			}
-			e.add(LevelWarning, number+" given up: "+last,
+			e.addFailed(q.Kind, LevelWarning, number+" given up: "+last,
 				"All attempts failed. Sweep embeds memories whose embed job was given up.",
-				"Remove the cause; then: update oxbow.river_job set state = 'available', scheduled_at = now(), "+
-					"finalized_at = null where kind = '"+q.Kind+"' and state = 'discarded'.")
+				"Remove the cause; then retry them on the operator's page, or: update oxbow.river_job set "+
+					"state = 'available', scheduled_at = now(), finalized_at = null where kind = '"+q.Kind+"' and state = 'discarded'.")
 		case q.State == "retryable":
 			last, err := lastError(ctx, tx, q.Kind, q.State)
 			if err != nil {
 				return err
 			}
-			e.add(LevelAdvice, number+" failed and will be retried: "+last, "The pause grows with each attempt.",
+			e.addFailed(q.Kind, LevelAdvice, number+" failed and will be retried: "+last, "The pause grows with each attempt.",
 				"Remove the cause; oxbow status shows the jobs.")
 		case q.State == "available" && q.DueSeconds > lateJob:
 			e.add(LevelWarning, fmt.Sprintf("the oldest job of kind %s has been due for %s; %s", q.Kind,

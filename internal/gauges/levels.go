@@ -14,19 +14,14 @@ type Share struct {
 	Memories float64 `json:"memories"`
 }
 
-// samplePages is the number of pages of each table that a sample reads.
-const samplePages = 50
-
 // readLevels estimates the figures from a sample of pages, because counting all memories would take too long.
 func (g *Gauges) readLevels(ctx context.Context, db store.DB) error {
 	var samples []string
 	for _, table := range []string{"memories_fact", "memories_episodic"} {
-		pages := fmt.Sprintf("greatest(pg_relation_size('oxbow.%s') / current_setting('block_size')::float8 / %d, 1)",
-			table, samplePages)
+		from, times := sampled(table, samplePages)
 		samples = append(samples, fmt.Sprintf(`
-			select m.level, %[1]s as times, oxbow.weight_of(m, now(), (select r.r from rules r)) as weight
-			  from oxbow.%[2]s m tablesample system (100 / %[1]s) where m.forgotten_at is null and m.expired_at is null`,
-			pages, table))
+			select m.level, %s as times, oxbow.weight_of(m, now(), (select r.r from rules r)) as weight
+			  from %s where m.forgotten_at is null and m.expired_at is null`, times, from))
 	}
 	shares, err := store.Collect[Share](ctx, db, `
 		with rules as materialized (select oxbow.recall_rules('', 'infinity') as r),

@@ -3,13 +3,16 @@ package gauges
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// PulseSeconds is the period for which a Pulse counts completed jobs.
-const PulseSeconds = 10
+// PulsePeriod is the usual period for which a Pulse counts completed jobs. Completed jobs are kept for at least ten
+// minutes.
+const PulsePeriod = 10 * time.Second
 
 // RunningJob is a job that is running.
 type RunningJob struct {
@@ -29,7 +32,7 @@ type FailedJob struct {
 	Error   string  `json:"error"`
 }
 
-// DoneJobs counts the jobs of a kind completed in the last PulseSeconds.
+// DoneJobs counts the jobs of a kind completed in the period of a Pulse.
 type DoneJobs struct {
 	Kind string `json:"kind"`
 	Jobs int64  `json:"jobs"`
@@ -40,7 +43,8 @@ type DoneJobs struct {
 // Pulse is the current state of a database and its workers. It is cheap to read, whatever the size
 // of the database.
 type Pulse struct {
-	At time.Time `json:"at"`
+	At     time.Time     `json:"at"`
+	Period time.Duration `json:"period"` // for which completed jobs are counted
 	Gauges
 	Done    []DoneJobs   `json:"done"`
 	Running []RunningJob `json:"running"` // longest first, at most 5
@@ -53,8 +57,10 @@ type Pulse struct {
 	Users int64 `json:"users"`
 }
 
-// ReadPulse reads the pulse. It requires the rights of the schema's owner or the worker.
-func ReadPulse(ctx context.Context, db store.DB) (p Pulse, err error) {
+// ReadPulse reads the pulse, with the jobs completed in the period before it. It requires the rights of the schema's
+// owner, the worker or an operator.
+func ReadPulse(ctx context.Context, db store.DB, period time.Duration) (p Pulse, err error) {
+	p.Period = period
 	err = readAll(ctx, db, p.ReadQueue, p.ReadWaiting, p.readTables, p.readRest, p.readJobs, p.readFailed, p.readPeople)
 	return p, err
 }
@@ -65,7 +71,7 @@ func (p *Pulse) readJobs(ctx context.Context, db store.DB) (err error) {
 		         within group (order by extract(epoch from finalized_at - scheduled_at))::float8 as lag_seconds
 		  from (select kind, finalized_at, scheduled_at from oxbow.river_job
 		         where state = 'completed' and finalized_at > now() - make_interval(secs => $1) limit $2) j
-		 group by kind order by kind`, PulseSeconds, Limit)
+		 group by kind order by kind`, p.Period.Seconds(), Limit)
 	if err != nil {
 		return fmt.Errorf("count the completed jobs: %w", err)
 	}
@@ -104,4 +110,55 @@ func (p *Pulse) readPeople(ctx context.Context, db store.DB) (err error) {
 		                  where s.schemaname = 'oxbow' and s.tablename like 'memories\_%'
 		                    and s.attname = 'user_id'), -1)`).
 		Scan(&p.At, &p.Workers, &p.Users)
+}
+
+// KindPulse describes the jobs of a kind.
+type KindPulse struct {
+	Kind       string
+	Jobs       map[string]int64 // by state, each at most Limit
+	DueSeconds float64          // how long the oldest job has been due, 0 if none is
+	AgeSeconds float64          // since the oldest job was enqueued
+	PerSecond  float64          // completed
+	LagSeconds float64          // of the completed ones; see DoneJobs
+}
+
+// Kinds returns the kinds that have jobs, sorted by name.
+func (p Pulse) Kinds() []KindPulse {
+	kinds := map[string]*KindPulse{}
+	of := func(name string) *KindPulse {
+		if kinds[name] == nil {
+			kinds[name] = &KindPulse{Kind: name, Jobs: map[string]int64{}}
+		}
+		return kinds[name]
+	}
+	for _, q := range p.Queue {
+		k := of(q.Kind)
+		k.Jobs[q.State] = q.Jobs
+		k.DueSeconds, k.AgeSeconds = max(k.DueSeconds, q.DueSeconds), max(k.AgeSeconds, q.AgeSeconds)
+	}
+	for _, d := range p.Done {
+		k := of(d.Kind)
+		k.PerSecond, k.LagSeconds = float64(d.Jobs)/p.Period.Seconds(), d.LagSeconds
+	}
+	var sorted []KindPulse
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		sorted = append(sorted, *kinds[name])
+	}
+	return sorted
+}
+
+// ReadThroughput returns how many jobs were completed in each of the last minutes, the latest last. It counts at most
+// Limit, the latest. Completed jobs are kept for at least ten minutes.
+func ReadThroughput(ctx context.Context, db store.DB, minutes int) (done []float64, err error) {
+	err = readAll(ctx, db, func(ctx context.Context, db store.DB) error {
+		done, err = store.Collect[float64](ctx, db, `
+			with j as materialized (
+			  select floor(extract(epoch from now() - finalized_at) / 60) as ago from oxbow.river_job
+			   where state = 'completed' and finalized_at > now() - make_interval(mins => $1)
+			   order by finalized_at desc limit $2)
+			select (select count(*) from j where j.ago = m.ago)::float8
+			  from generate_series($1 - 1, 0, -1) m(ago) order by m.ago desc`, minutes, Limit)
+		return err
+	})
+	return done, err
 }
