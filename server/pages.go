@@ -16,7 +16,9 @@ import (
 const loginsPerSecond = 1
 
 func (s *Server) pages() http.Handler {
-	return pages.New(pages.Config{Host: pagesHost{s}, Client: s.client, Operators: s.own, ClientID: s.cfg.ClientID,
+	return pages.New(pages.Config{Host: pagesHost{s}, Client: s.client, Operators: s.own, Operator: s.operator,
+		Model:        store.EmbeddingModel{Model: s.cfg.Embedder.Model(), Dimension: s.cfg.Embedder.Dimension()},
+		ClientID:     s.cfg.ClientID,
 		ClientSecret: s.cfg.ClientSecret, UserClaim: s.cfg.UserClaim, PublicURL: s.cfg.PublicURL}).Handler()
 }
 

@@ -78,21 +78,22 @@ const (
 
 // Server answers requests. Make it with New, and Close it.
 type Server struct {
-	cfg     Config
-	log     *slog.Logger
-	app     *pgxpool.Pool // as oxbow_app: the requests of persons, apps and operators for a user
-	own     *pgxpool.Pool // as oxbow_operator: keys, log and the operators' views
-	client  *oxbow.Client // on app
-	keys    *keys
-	tokens  *tokens // nil without an issuer
-	limits  *limits // by key, and by address for invalid ones
-	logins  *limits // by address
-	audit   *audit
-	health  health
-	closed  sync.Once
-	cors    *cors.Cors // nil if no other origin may call
-	api     huma.API
-	handler http.Handler
+	cfg      Config
+	log      *slog.Logger
+	app      *pgxpool.Pool // as oxbow_app: the requests of persons, apps and operators for a user
+	own      *pgxpool.Pool // as oxbow_operator: keys, log and the operators' views
+	client   *oxbow.Client // on app
+	operator *oxbow.Client // on own
+	keys     *keys
+	tokens   *tokens // nil without an issuer
+	limits   *limits // by key, and by address for invalid ones
+	logins   *limits // by address
+	audit    *audit
+	health   health
+	closed   sync.Once
+	cors     *cors.Cors // nil if no other origin may call
+	api      huma.API
+	handler  http.Handler
 
 	stopping context.Context // ends when Run does, which ends the streams
 	stop     context.CancelFunc
@@ -114,6 +115,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	var err error
 	s.client, err = oxbow.New(guarded{s.app}, oxbow.WithEmbedder(s.cfg.Embedder), oxbow.WithLogger(s.log))
+	if err == nil {
+		s.operator, err = oxbow.New(s.own, oxbow.WithEmbedder(s.cfg.Embedder), oxbow.WithLogger(s.log),
+			oxbow.WithoutUseReports())
+	}
 	if err != nil {
 		s.Close()
 		return nil, err

@@ -23,12 +23,14 @@ const languageCookie = "oxbow-language"
 func readWords() []*words {
 	found := []*words{{Lang: "en", Name: "English", tag: language.English}, {Lang: "zh", Name: "中文", tag: language.Chinese}}
 	for _, w := range found {
-		text, err := files.ReadFile("messages_" + w.Lang + ".json")
-		if err == nil {
-			err = json.Unmarshal(text, &w.texts)
-		}
-		if err != nil {
-			panic(err) // the file is embedded
+		for _, part := range []string{"", "operator_"} {
+			text, err := files.ReadFile("messages_" + part + w.Lang + ".json")
+			if err == nil {
+				err = json.Unmarshal(text, &w.texts) // adds to the texts of the other file
+			}
+			if err != nil {
+				panic(err) // the files are embedded
+			}
 		}
 	}
 	return found

@@ -58,8 +58,10 @@ type Host interface {
 // Config configures a Site.
 type Config struct {
 	Host      Host
-	Client    *oxbow.Client // as oxbow_app
-	Operators *pgxpool.Pool // as oxbow_operator: sessions, and the operator's views
+	Client    *oxbow.Client        // as oxbow_app
+	Operators *pgxpool.Pool        // as oxbow_operator: sessions, and the operator's views
+	Operator  *oxbow.Client        // on Operators
+	Model     store.EmbeddingModel // as configured
 	// ClientID and ClientSecret are those of the pages at the OpenID provider. Without an id, only keys sign in.
 	ClientID, ClientSecret string
 	UserClaim              string // the claim of a token that holds the user's id
@@ -72,6 +74,7 @@ type Site struct {
 	languages []*words
 	templates map[string]*template.Template
 	handler   http.Handler
+	examined  examined
 }
 
 // route is a page, or the target of a form.
@@ -126,11 +129,11 @@ func Routes() map[string]store.Role {
 
 // readTemplates returns each page with the layout around it.
 func readTemplates() map[string]*template.Template {
-	layout := template.Must(template.ParseFS(files, "templates/layout.html"))
+	layout := template.Must(template.ParseFS(files, "templates/layout.html", "templates/operator_parts.html"))
 	found := map[string]*template.Template{}
 	names, _ := fs.Glob(files, "templates/*.html")
 	for _, name := range names {
-		if base := strings.TrimSuffix(path.Base(name), ".html"); base != "layout" {
+		if base := strings.TrimSuffix(path.Base(name), ".html"); base != "layout" && base != "operator_parts" {
 			found[base] = template.Must(template.Must(layout.Clone()).ParseFS(files, name))
 		}
 	}
@@ -183,11 +186,17 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, to route) {
 	if err != nil {
 		v.fail(err)
 	}
-	if v.session.UserID == "" || to.operation == "" || v.erased {
+	if to.operation == "" || v.erased {
 		return // the log of an erased user is erased, and the receipt proves it
 	}
-	s.Host.Log(store.Access{UserID: v.session.UserID, At: time.Now(), KeyID: v.session.KeyID, Role: v.session.Role,
-		Operation: to.operation, Target: r.PathValue("id"), Status: v.status})
+	about := v.about
+	if v.session.UserID != "" {
+		about = []string{v.session.UserID}
+	}
+	for _, user := range about {
+		s.Host.Log(store.Access{UserID: user, At: time.Now(), KeyID: v.session.KeyID, Role: v.session.Role,
+			Operation: to.operation, Target: r.PathValue("id"), Status: v.status})
+	}
 }
 
 // admit finds the session and checks that its role may use the route.
@@ -219,11 +228,6 @@ var publicRoutes = []route{
 	{pattern: "GET /signin/callback", serve: (*Site).signedIn},
 	{pattern: "POST /language", serve: (*Site).setLanguage},
 	{pattern: "/", serve: func(*Site, *visit) error { return errNoPage }},
-}
-
-// nothing serves a page without data.
-func nothing(page string) func(*Site, *visit) error {
-	return func(_ *Site, v *visit) error { return v.render(page, nil) }
 }
 
 // version is the version of the static files.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/server/pages"
@@ -23,7 +24,14 @@ var pageCases = map[string]pageCase{
 
 // operatorCases are the cases of the operator's routes.
 var operatorCases = map[string]pageCase{
-	"GET /operator": {path: "/operator"},
+	"GET /operator":          {path: "/operator"},
+	"GET /operator/problems": {path: "/operator/problems"}, "GET /operator/history": {path: "/operator/history"},
+	"GET /operator/reviews": {path: "/operator/reviews"}, "GET /operator/users": {path: "/operator/users"},
+	"GET /operator/recall": {path: "/operator/recall?user=ada&q=cormorant"},
+	"GET /operator/user":   {path: "/operator/user?id=ada"}, "GET /operator/keys": {path: "/operator/keys"},
+	"POST /operator/jobs/{job}/retry": {path: "/operator/jobs/1/retry", form: url.Values{}},
+	"POST /operator/jobs/retry":       {path: "/operator/jobs/retry", form: url.Values{"kind": {"embed"}}},
+	"POST /operator/keys/{id}/revoke": {path: "/operator/keys/" + uuid.NewString() + "/revoke", form: url.Values{}},
 }
 
 // pageCase is a request to a route.

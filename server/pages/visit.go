@@ -28,6 +28,7 @@ type visit struct {
 	zone    *time.Location // of the person
 	status  int            // of the answer
 	erased  bool           // the person has no data any more
+	about   []string       // the users whose data an operator sees
 }
 
 // view is what a template gets.
