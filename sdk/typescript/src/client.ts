@@ -1,7 +1,7 @@
 import { OxbowError } from "./errors.js"
 import { type Page, Pages } from "./pages.js"
 import type * as schema from "./schema.js"
-import { type Call, type Connection, type RequestOptions, sleep, Transport } from "./transport.js"
+import { type Call, type Connection, type RequestOptions, randomKey, sleep, Transport } from "./transport.js"
 
 /** Options of a client. */
 export interface OxbowOptions extends Connection {
@@ -38,6 +38,11 @@ export class Oxbow {
   constructor(options: OxbowOptions = {}) {
     this.#options = options
     this.#transport = new Transport(options)
+  }
+
+  /** Whose memories. Undefined: those of the person whose key it is. */
+  get user(): string | undefined {
+    return this.#options.user
   }
 
   /** Returns a client for the memories of another user. */
@@ -383,8 +388,4 @@ const reading = { safe: true }
 function segment(text: string): string {
   if (text === "" || text === "." || text === "..") throw new OxbowError(`"${text}" cannot be an id or a user`)
   return encodeURIComponent(text)
-}
-
-function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
 }

@@ -179,3 +179,8 @@ async function* textOf(stream: ReadableStream<Uint8Array> | null): AsyncGenerato
 function variable(name: string): string | undefined {
   return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name]
 }
+
+/** Returns a random text of 32 digits. Unlike crypto.randomUUID it exists on pages without TLS. */
+export function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
+}
