@@ -85,10 +85,10 @@ func TestMoveInFromMem0(t *testing.T) {
 	history := mem0History(t)
 	from := otherDatabase(t, "mem0.sql")
 	report := d.moveIn("mem0", from, history)
-	require.EqualValues(t, 6, report.New)
-	require.Equal(t, map[string]int64{"ada": 5, "林": 1}, report.Users)
+	require.EqualValues(t, 7, report.New)
+	require.Equal(t, map[string]int64{"ada": 6, "林": 1}, report.Users)
 	require.Equal(t, map[string]int64{noUser: 1, "deleted in mem0": 1}, reasons(report.Skipped))
-	require.Equal(t, map[string]int64{"category": 1, "confidence": 1, "来源": 1}, report.Kept)
+	require.Equal(t, map[string]int64{"attributed_to": 1, "category": 1, "confidence": 1, "来源": 1}, report.Kept)
 	require.Equal(t, []string{
 		"ada | fact | Ada lives in Lisbon. | 1 | f",
 		"ada | fact | Ada lives in Porto. | 2 | f",
@@ -111,10 +111,10 @@ func TestMoveInFromMem0(t *testing.T) {
 
 	// The JSON of get_all gives the same memories the same ids.
 	require.Contains(t, d.ok("import", "--from", "mem0", moveInData("mem0.json")),
-		"mem0.json: 3 rows read from mem0, 0 memories added, 3 unchanged, 0 skipped.")
+		"mem0.json: 4 rows read from mem0, 0 memories added, 4 unchanged, 0 skipped.")
 	r := d.run("import", "--from", "mem0", moveInData("mem0.json"), history, "--user", "eve")
 	require.Zero(t, r.code, r.err)
-	require.Equal(t, 5, d.number(`select count(*) from oxbow.memories where user_id = 'eve'`), "with older versions")
+	require.Equal(t, 6, d.number(`select count(*) from oxbow.memories where user_id = 'eve'`), "with older versions")
 
 	alone := d.moveIn("mem0", history, "--user", "eve")
 	require.EqualValues(t, 2, alone.New, "those that the export of ada's did not have")
@@ -244,19 +244,23 @@ func TestMoveInFromHindsight(t *testing.T) {
 	report := d.moveIn("hindsight", from)
 	require.Equal(t, map[string]int64{"document: import its text with oxbow ingest": 1}, reasons(report.Skipped))
 	const columns = `valid_at::date, expired_at::date, metadata->>'fact_type', metadata->>'invalidation_reason'`
-	require.Equal(t, []string{
+	units := []string{
 		"family | fact | Ada lives in Bergen. | 2025-03-05 | 2025-03-06 | a joke",
 		"family | fact | Ada lives in Oslo. | 2025-03-09",
 		"family | episodic | Ada sold her boat Heron at the harbour. | 2025-03-12",
 		"family | fact | 林的船叫白鹭。 | 2025-03-10",
 		"family | fact | Ada likes to live near the water. | 2025-03-10 | observation",
-	}, d.moved("hindsight", columns))
+	}
+	require.Equal(t, units, d.moved("hindsight", columns))
+	require.Contains(t, d.ok("import", "--from", "hindsight", moveInData("hindsight.zip")),
+		"hindsight.zip: 6 rows read from hindsight, 1 memory added, 4 unchanged, 1 skipped.",
+		"the same memories, but the retired one has no id there")
 	tagged := d.moveIn("hindsight", from, "--user-from", "tag:user:")
 	require.Equal(t, map[string]int64{"ada": 3, "林": 1}, tagged.Users)
 
 	archive := onDatabase(t)
-	require.EqualValues(t, 4, archive.moveIn("hindsight", moveInData("hindsight.zip")).New)
-	require.Len(t, archive.moved("hindsight", columns), 4)
+	require.EqualValues(t, 5, archive.moveIn("hindsight", moveInData("hindsight.zip")).New)
+	require.Equal(t, units, archive.moved("hindsight", columns))
 }
 
 func TestMoveInFromJSONLines(t *testing.T) {
@@ -315,6 +319,18 @@ func TestMoveInSkipsBadRows(t *testing.T) {
 		"expires_at is not after created_at: it is in the metadata":        1}, reasons(report.Unmapped))
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories where external_id = 'mem0:2'
 		and metadata = '{"created_at": "yesterday"}'`))
+}
+
+// The setting "secrets" holds for imports too.
+func TestMoveInRefusesSecrets(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	d.exec(`insert into oxbow.settings (key, value) values ('secrets', '{"policy": "refuse"}')`)
+	report := d.moveIn("jsonl", lines(t, `{"user": "ada", "text": "The password of the bank is Tr0ub4dor&3xyz", "id": "1"}`,
+		`{"user": "ada", "text": "The boat is called Heron.", "id": "2"}`))
+	require.EqualValues(t, 1, report.New)
+	require.Equal(t, []*movein.Finding{{Reason: "content must not contain a secret, because the setting secrets refuses them",
+		Rows: 1, Examples: []string{"1"}}}, report.Skipped)
 }
 
 func TestMoveInRefuses(t *testing.T) {

@@ -11,6 +11,12 @@ import (
 	"strings"
 )
 
+// What is not imported from Hindsight.
+const (
+	mentalModel = "mental model: reflection makes traits anew"
+	document    = "document: import its text with oxbow ingest"
+)
+
 // hindsight reads the tables of Hindsight, or the archive that its export of a bank or of documents makes.
 func (r *run) hindsight(ctx context.Context) error {
 	if r.Conn == nil {
@@ -34,8 +40,8 @@ func (r *run) hindsight(ctx context.Context) error {
 		}
 	}
 	for _, table := range []struct{ name, what string }{
-		{"mental_models", "mental model: reflection makes traits anew"},
-		{"documents", "document: import its text with oxbow ingest"},
+		{"mental_models", mentalModel},
+		{"documents", document},
 	} {
 		if _, err := r.table(ctx, table.name); err != nil {
 			continue // of another version
@@ -83,7 +89,8 @@ func (r *run) hindsightUnit(o object) error {
 	d.ExpiredAt = d.time("invalidated_at")
 	d.drop("event_date", "updated_at", "consolidated_at", "consolidation_failed_at", "chunk_id", "chunk_index",
 		"text_signals", "access_count", "causal_relations", "entity_ids", "source_memory_ids", "sources",
-		"observation_scopes", "proof_count", "confidence_score")
+		"observation_scopes", "proof_count", "confidence_score", "causal_links", "attachment_ids", "edited_at",
+		"entity_names")
 	d.merge("metadata")
 	return r.emit(d)
 }
@@ -105,7 +112,7 @@ func (d *draft) tagged(prefix string) string {
 	return users[0]
 }
 
-// hindsightArchive reads a ZIP file: manifest.json, a file for each document, and observations.json.
+// hindsightArchive reads a ZIP file: manifest.json, a file for each document, and files of other rows.
 func (r *run) hindsightArchive() error {
 	if r.Path == "" {
 		return errors.New("the archive of Hindsight must be a file, not standard input")
@@ -128,12 +135,12 @@ func (r *run) hindsightArchive() error {
 	for _, file := range archive.File {
 		switch {
 		case strings.HasPrefix(file.Name, "documents/") && strings.HasSuffix(file.Name, ".json"):
-			var document object
-			if err := unpack(archive, file.Name, &document); err != nil {
+			var source object
+			if err := unpack(archive, file.Name, &source); err != nil {
 				return err
 			}
-			id := document.text("id")
-			for i, fact := range document.list("facts") {
+			id := source.text("id")
+			for i, fact := range source.list("facts") {
 				fact["bank_id"], fact["document_id"] = quoted(manifest.Bank), quoted(id)
 				if !fact.has("source_id") {
 					fact["id"] = quoted(id + "/" + strconv.Itoa(i))
@@ -142,20 +149,29 @@ func (r *run) hindsightArchive() error {
 					return err
 				}
 			}
-			r.report.skip("document: import its text with oxbow ingest", id)
-		case file.Name == "observations.json":
-			var list []object
-			if err := unpack(archive, file.Name, &list); err != nil {
+			r.report.skip(document, id)
+		case file.Name == "observations.json" || file.Name == "data/invalidated_memory_units.json":
+			var units []object
+			if err := unpack(archive, file.Name, &units); err != nil {
 				return err
 			}
-			for _, o := range list {
-				o["bank_id"], o["fact_type"] = quoted(manifest.Bank), quoted("observation")
+			for _, o := range units {
+				o["bank_id"] = quoted(manifest.Bank)
+				if !o.has("fact_type") {
+					o["fact_type"] = quoted("observation")
+				}
 				if err := r.hindsightUnit(o); err != nil {
 					return err
 				}
 			}
-		case file.Name != "manifest.json" && !file.FileInfo().IsDir():
-			r.report.skip("other file of the archive", file.Name)
+		case file.Name == "mental_models.json":
+			var models []object
+			if err := unpack(archive, file.Name, &models); err != nil {
+				return err
+			}
+			for _, o := range models {
+				r.report.skip(mentalModel, o.text("id"))
+			}
 		}
 	}
 	return nil

@@ -11,8 +11,8 @@ SOURCE and its PACKAGES, each with Python 3.11; the server needs pgvector:
     letta      letta==0.16.8 psycopg2-binary pgvector asyncpg letta.sql, letta.af
     hindsight  hindsight-api-slim==1.1.0                      hindsight.sql, hindsight.zip
 
-The packages write the data themselves, except for Hindsight and Letta, whose schema and exports are theirs but whose
-rows are written here, because their own code needs a language model. Each source gets a new database, which is dropped
+The packages write the data themselves, except for the rows of Hindsight and Letta, which are written here into their
+schema, because their own code needs a language model. Each source gets a new database, which is dropped
 in the end. zep-apoc.jsonl and zep-ce.sql are written by hand: the first as apoc.export.json of Neo4j 5 does it, the
 second with the tables of Zep's community edition 1.0.
 """
@@ -24,7 +24,6 @@ import re
 import subprocess
 import sys
 import threading
-import uuid
 from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -53,17 +52,23 @@ def dump(url, file, *tables):
     subprocess.run(["psql", "-qX", URL, "-c", f"drop database {url.rsplit('/', 1)[1]}"], check=True)
 
 
-class Embeddings(BaseHTTPRequestHandler):
-    """A provider that returns the same vector for every text."""
+class Provider(BaseHTTPRequestHandler):
+    """An OpenAI API that returns the same vector for every text, and one memory for every conversation."""
 
     def do_POST(self):
-        texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-        body = json.dumps({"object": "list", "model": "fake", "usage": {"prompt_tokens": 1, "total_tokens": 1},
-                           "data": [{"object": "embedding", "index": i, "embedding": [1, 0, 0]} for i in range(len(texts))]})
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        if self.path.endswith("/embeddings"):
+            answer = {"object": "list", "model": "fake", "usage": usage,
+                      "data": [{"object": "embedding", "index": i, "embedding": [1, 0, 0]} for i in range(len(asked["input"]))]}
+        else:
+            memory = {"memory": [{"id": "0", "text": "Ada plays the cello.", "attributed_to": "user"}]}
+            answer = {"id": "1", "object": "chat.completion", "created": 0, "model": "fake", "usage": usage, "choices": [
+                {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": json.dumps(memory)}}]}
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.end_headers()
-        self.wfile.write(body.encode())
+        self.wfile.write(json.dumps(answer).encode())
 
     def log_message(self, *args):
         pass
@@ -76,7 +81,7 @@ def mem0():
 
     from mem0 import Memory
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Embeddings)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = database("movein_mem0")
     openai = {"api_key": "none", "openai_base_url": f"http://127.0.0.1:{server.server_port}/v1"}
@@ -99,10 +104,11 @@ def mem0():
         add([{"role": "user", "content": "I am allergic to walnuts.", "name": "Ada"}], "ada")
         add("林的船叫白鹭。", "林", metadata={"来源": "微信"})
         gone = add("Ada owes Ben 20 euros.", "ada")
-        m.update(home, data="Ada lives in Porto.")
-        m.update(home, data="Ada lives in Oslo.")
+        m.update(home, text="Ada lives in Porto.")
+        m.update(home, text="Ada lives in Oslo.")
         m.delete(gone)
         m.add("The coach answers in short sentences.", agent_id="coach", infer=False)
+        m.add([{"role": "user", "content": "I practise the cello every day."}], user_id="ada", run_id="chat-2")
         everything = m.get_all(filters={"user_id": "ada"}, top_k=1000)
         (HERE / "mem0.json").write_text(json.dumps(everything, ensure_ascii=False, indent=1) + "\n")
         with sqlite3.connect(history) as db:
@@ -229,8 +235,9 @@ def hindsight():
     import asyncio
 
     import asyncpg
-    from hindsight_api.engine.transfer.schema import (TransferDocument, TransferFact, TransferManifest, TransferObservation,
-                                                      TransferObservationSource)
+    from hindsight_api.engine.memories.postgres import PostgresMemories
+    from hindsight_api.engine.transfer.export import stream_export_bank
+    from hindsight_api.engine.transfer.schema import TransferScope
     from hindsight_api.migrations import run_migrations
 
     url = database("movein_hindsight")
@@ -252,6 +259,8 @@ def hindsight():
                 "mentioned_at, tags, metadata, created_at) values ('family', $1, $2, 'a talk', $3, $4, $5, $6, $4, $7, "
                 """'{"channel": "phone"}', $8)""",
                 None if kind == "observation" else "chat-1", text, kind, at(10), start, end, tags, at(10, 10 + i))
+        await db.execute("update memory_units set source_memory_ids = (select array_agg(id) from memory_units where text like "
+                         "'%Oslo.') where fact_type = 'observation'")
         await db.execute("insert into memory_units (bank_id, text, fact_type, event_date, mentioned_at, created_at) values "
                          "('family', 'Ada lives in Bergen.', 'world', $1, $1, $1)", at(5))
         columns = [r[0] for r in await db.fetch(
@@ -261,25 +270,15 @@ def hindsight():
         await db.execute(f"with gone as (delete from memory_units where text like '%Bergen%' returning *) "
                          f"insert into invalidated_memory_units ({columns}, invalidation_reason, invalidated_at) "
                          f"select {columns}, 'a joke', $1::timestamptz from gone", at(6))
+        for name in ("json", "jsonb"):
+            await db.set_type_codec(name, encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+        archive = stream_export_bank(db, "family", scope=TransferScope(), bank_rows_json_encoding="decoded",
+                                     memories=PostgresMemories({}))
+        (HERE / "hindsight.zip").write_bytes(b"".join([chunk async for chunk in archive]))
         await db.close()
 
     asyncio.run(fill())
     dump(url, "hindsight.sql", "memory_units", "invalidated_memory_units", "documents", "mental_models")
-
-    import zipfile
-
-    document = TransferDocument(id="chat-1", original_text="Ada: I moved to Oslo.", created_at=at(10), facts=[
-        TransferFact(text=text, source_id=str(uuid.uuid5(uuid.NAMESPACE_URL, text)), fact_type=kind, context="a talk",
-                     event_date=at(10), occurred_start=start, occurred_end=end, mentioned_at=at(10), tags=tags,
-                     metadata={"channel": "phone"}, created_at=at(10), entities=["Ada"])
-        for text, kind, start, end, tags in facts if kind != "observation"])
-    observation = TransferObservation(text=facts[3][0], source_id=str(uuid.uuid5(uuid.NAMESPACE_URL, facts[3][0])), tags=["user:ada"],
-                                      created_at=at(10), sources=[TransferObservationSource(document_id="chat-1", fact_index=0)])
-    manifest = TransferManifest(source_bank_id="family", exported_at=at(20), document_count=1, fact_count=3, observation_count=1)
-    with zipfile.ZipFile(HERE / "hindsight.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in (("manifest.json", manifest.model_dump_json()), ("documents/000000.json", document.model_dump_json()),
-                           ("observations.json", json.dumps([json.loads(observation.model_dump_json())]))):
-            archive.writestr(zipfile.ZipInfo(name, (2025, 3, 20, 0, 0, 0)), text)
 
 
 if __name__ == "__main__":
