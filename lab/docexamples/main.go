@@ -1,5 +1,5 @@
-// Docexamples runs the fenced snippets of Markdown files, each file against a fresh database with a worker beside it,
-// in their order. scripts/docs-examples calls it with the interpreters that it has found.
+// Docexamples runs the fenced snippets of Markdown files, each file against a fresh database with a worker and a
+// server beside it, in their order. scripts/docs-examples calls it with the interpreters that it has found.
 //
 //	docexamples [-v] -oxbow bin/oxbow -python python3 -node node README.md docs/sql.md
 //
@@ -13,7 +13,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -30,7 +29,7 @@ func main() {
 	defer cancel()
 	var cfg config
 	flag.StringVar(&cfg.oxbow, "oxbow", "bin/oxbow", "the oxbow command")
-	flag.StringVar(&cfg.python, "python", "python3", "a Python with psycopg 3")
+	flag.StringVar(&cfg.python, "python", "python3", "a Python with psycopg 3 and the SDK's dependencies")
 	flag.StringVar(&cfg.node, "node", "node", "a Node.js that finds the package pg")
 	flag.BoolVar(&cfg.verbose, "v", false, "show what the snippets print")
 	flag.Parse()
@@ -77,17 +76,20 @@ func runDocument(ctx context.Context, cfg config, file string) (failed int, err 
 	}
 
 	r := &runner{cfg: cfg, db: db, dir: dir}
-	work := exec.Command(cfg.oxbow, "work")
-	work.Env = r.env()
-	worker, err := startService(ctx, work, "working")
+	_, stopWork, err := r.start(ctx, "working", "work")
 	if err != nil {
-		return 0, fmt.Errorf("%s work: %w", cfg.oxbow, err)
+		return 0, err
 	}
-	defer func() {
-		if stopErr := worker.stop(); stopErr != nil {
-			err = errors.Join(err, fmt.Errorf("%s work: %w", cfg.oxbow, stopErr))
-		}
-	}()
+	defer func() { err = errors.Join(err, stopWork()) }()
+	printed, stopServe, err := r.start(ctx, "/v1\n", "serve", "--addr", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, stopServe()) }()
+	r.url = serving.FindStringSubmatch(printed)[1]
+	if r.key, err = r.newKey(ctx); err != nil {
+		return 0, err
+	}
 	for _, s := range found {
 		if ctx.Err() != nil {
 			return failed, ctx.Err()

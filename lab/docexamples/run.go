@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -25,6 +29,34 @@ type runner struct {
 	cfg config
 	db  *database
 	dir string // for files of the snippets
+	url string // of the server
+	key string // of an app
+}
+
+// serving finds the server's URL in its output.
+var serving = regexp.MustCompile(`Serving (\S+)/v1\n`)
+
+// start starts the program with arguments and returns its output, which contains ready.
+func (r *runner) start(ctx context.Context, ready string, args ...string) (string, func() error, error) {
+	cmd := exec.Command(r.cfg.oxbow, args...)
+	cmd.Env = r.env()
+	service, err := startService(ctx, cmd, ready)
+	if err != nil {
+		return "", nil, fmt.Errorf("%s %s: %w", r.cfg.oxbow, args[0], err)
+	}
+	return service.out.String(), func() error {
+		if err := service.stop(); err != nil {
+			return fmt.Errorf("%s %s: %w", r.cfg.oxbow, args[0], err)
+		}
+		return nil
+	}, nil
+}
+
+func (r *runner) newKey(ctx context.Context) (string, error) {
+	cmd := exec.CommandContext(ctx, r.cfg.oxbow, "keys", "api", "create", "--role", "app", "--name", "docs")
+	cmd.Env = r.env()
+	key, err := cmd.Output()
+	return strings.TrimSpace(string(key)), err
 }
 
 // run runs one snippet and returns its output.
@@ -55,6 +87,8 @@ func (r *runner) run(ctx context.Context, s snippet) (string, error) {
 		return r.program(ctx, "main.go", s.text, func(string) *exec.Cmd {
 			return exec.CommandContext(ctx, "go", "run", "-mod=mod", ".")
 		})
+	case "json":
+		return r.mcp(ctx, s.text)
 	}
 	return "", fmt.Errorf("cannot run the language %q", s.lang)
 }
@@ -119,6 +153,60 @@ func (r *runner) sh(ctx context.Context, s snippet) (string, error) {
 	return started.out.String(), err
 }
 
+// mcp starts the commands of a client's configuration, as the client does. Each must introduce itself.
+func (r *runner) mcp(ctx context.Context, text string) (string, error) {
+	var config struct {
+		Servers map[string]struct {
+			Command string
+			Args    []string
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		return "", err
+	}
+	var printed strings.Builder
+	for name, server := range config.Servers {
+		if filepath.Base(server.Command) != "oxbow" {
+			return "", fmt.Errorf("%s is not a server of Oxbow", name)
+		}
+		cmd := exec.CommandContext(ctx, r.cfg.oxbow, server.Args...)
+		cmd.Env = r.env()
+		answer, err := introduced(cmd)
+		printed.WriteString(answer)
+		if err == nil && !strings.Contains(answer, `"serverInfo":{"name":"oxbow"`) {
+			err = fmt.Errorf("%s does not introduce itself", name)
+		}
+		if err != nil {
+			return printed.String(), err
+		}
+	}
+	return printed.String(), nil
+}
+
+// introduced starts a server of MCP, and returns its answer to the first message of a client.
+func introduced(cmd *exec.Cmd) (string, error) {
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	_, writeErr := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":`+
+		`"2025-06-18","capabilities":{},"clientInfo":{"name":"docs","version":"1"}}}`+"\n")
+	answer, readErr := bufio.NewReader(out).ReadString('\n')
+	if err := errors.Join(writeErr, readErr, in.Close(), cmd.Wait()); err != nil {
+		return answer, fmt.Errorf("%w\n%s", err, &stderr)
+	}
+	return answer, nil
+}
+
 // program writes a file and runs it. It must print something, since every example ends with a recall.
 func (r *runner) program(ctx context.Context, name, text string, command func(file string) *exec.Cmd) (string, error) {
 	file := filepath.Join(r.dir, name)
@@ -163,7 +251,7 @@ func (r *runner) goModule() error {
 
 // env returns this program's environment without variables that would change the snippet's database.
 func (r *runner) env() []string {
-	env := []string{"DATABASE_URL=" + r.db.owner}
+	env := []string{"DATABASE_URL=" + r.db.owner, "OXBOW_URL=" + r.url, "OXBOW_API_KEY=" + r.key}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "PG") && !strings.HasPrefix(v, "OXBOW_") && !strings.HasPrefix(v, "DATABASE_URL=") {
 			env = append(env, v)

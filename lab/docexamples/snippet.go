@@ -101,4 +101,9 @@ func (s *snippet) check() error {
 }
 
 // shown reports whether the block is not code, such as a picture.
-func (s *snippet) shown() bool { return slices.Contains(showLanguages, s.lang) }
+func (s *snippet) shown() bool { return slices.Contains(showLanguages, s.lang) && !s.startsMCP() }
+
+// startsMCP reports whether it is a client's configuration with a command that speaks MCP.
+func (s *snippet) startsMCP() bool {
+	return s.lang == "json" && strings.Contains(s.text, `"mcpServers"`) && strings.Contains(s.text, `"command"`)
+}
