@@ -1,7 +1,15 @@
 import { OxbowError } from "./errors.js"
 import { type Page, Pages } from "./pages.js"
 import type * as schema from "./schema.js"
-import { type Call, type Connection, type RequestOptions, randomKey, sleep, Transport } from "./transport.js"
+import {
+  type Call,
+  type Connection,
+  type Lines,
+  type RequestOptions,
+  randomKey,
+  sleep,
+  Transport,
+} from "./transport.js"
 
 /** Options of a client. */
 export interface OxbowOptions extends Connection {
@@ -20,9 +28,6 @@ export interface Once extends RequestOptions {
 
 /** A page of what is known: an argument of a list that has pages. */
 type Paged<T> = T & { cursor?: string } & RequestOptions
-
-/** Lines of JSON, such as the content of a file. */
-export type Lines = string | Blob | ReadableStream<Uint8Array>
 
 /** A record of an export, with the names of the database. */
 export type ExportedRecord = Record<string, unknown>

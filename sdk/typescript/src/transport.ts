@@ -30,6 +30,9 @@ export interface RequestOptions {
   timeout?: number
 }
 
+/** Lines of JSON, such as the content of a file. */
+export type Lines = string | Blob | ReadableStream<Uint8Array>
+
 /** A request to the server. */
 export interface Call extends RequestOptions {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
@@ -39,7 +42,7 @@ export interface Call extends RequestOptions {
   /** Is sent as JSON, with names in snake_case. */
   body?: object
   /** Is sent as JSON Lines. */
-  lines?: BodyInit
+  lines?: Lines
   idempotencyKey?: string
   /** Reports whether the request may be repeated if it is unknown whether it was done. Default: for GET. */
   safe?: boolean
@@ -84,7 +87,7 @@ export class Transport {
       }
     } catch (error) {
       call.signal?.throwIfAborted()
-      throw connectionFailed(error)
+      throw this.#failed(error)
     }
     if (rest) yield rest
   }
@@ -123,8 +126,15 @@ export class Transport {
       if (!response.ok) throw await APIError.from(response)
       return await read(response)
     } catch (error) {
-      throw error instanceof OxbowError ? error : connectionFailed(error)
+      throw error instanceof OxbowError ? error : this.#failed(error)
     }
+  }
+
+  /** fetch hides the reason of a failed connection in the cause. */
+  #failed(error: unknown): ConnectionFailedError {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+    const reason = cause instanceof Error ? cause.message || cause.name : String(cause)
+    return new ConnectionFailedError(`${this.#url}: ${reason}`, { cause: error })
   }
 }
 
@@ -155,13 +165,6 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
     if (signal?.aborted) end()
     else signal?.addEventListener("abort", end)
   })
-}
-
-/** fetch hides the reason of a failed connection in the cause. */
-function connectionFailed(error: unknown): ConnectionFailedError {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  const reason = cause instanceof Error ? cause.message || cause.name : String(cause)
-  return new ConnectionFailedError(`the server gave no complete answer: ${reason}`, { cause: error })
 }
 
 /** Not every browser can iterate over a stream. */
