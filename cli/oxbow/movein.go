@@ -166,7 +166,7 @@ func (d *database) moveInFrom(ctx context.Context, name string, o movein.Options
 	})
 	bar.end()
 	if err != nil && !errors.Is(err, errDryRun) {
-		return fmt.Errorf("%s: %s; nothing was imported from it", name, sentence(err))
+		return fmt.Errorf("%s: %w; nothing was imported from it", name, err)
 	}
 	report.DryRun = dryRun
 	return d.output(report, func() { d.printMovedIn(name, report) })
