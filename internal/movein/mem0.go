@@ -152,7 +152,7 @@ func (h *mem0History) take(id string) []mem0Version {
 	return m.versions
 }
 
-// mem0History reads history.db, if there is one. Beside a store it keeps only memories that changed.
+// mem0History reads the whole history.db, if there is one.
 func (r *run) mem0History(ctx context.Context) (*mem0History, error) {
 	h := &mem0History{of: map[string]*mem0Versions{}}
 	if r.History == "" {

@@ -15,17 +15,10 @@ func (r *run) zep(ctx context.Context) error {
 	lists := []string{"edges", "facts", "episodes", "nodes", "communities", "rels", "relationships"}
 	return objects(r.File, lists, func(_ string, o object) error {
 		if o.has("properties") && (o.has("labels") || o.has("label")) { // of APOC
-			labels := o.text("label")
-			var all []string
-			if raw := o.take("labels"); raw != nil && json.Unmarshal(raw, &all) == nil && labels == "" && len(all) > 0 {
-				labels = all[0]
-				if slices.Contains(all, "Episodic") {
-					labels = "Episodic"
-				}
-			}
+			kind := apocKind(o)
 			o = o.inner("properties")
-			if labels != "RELATES_TO" && labels != "Episodic" {
-				r.report.skip(labels+" of the graph: a worker finds entities anew", o.text("uuid"))
+			if kind != "RELATES_TO" && kind != "Episodic" {
+				r.report.skip(kind+" of the graph: a worker finds entities anew", o.text("uuid"))
 				return nil
 			}
 		}
@@ -43,6 +36,21 @@ func (r *run) zep(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// apocKind returns the label of a relationship, or that of a node's labels which matters.
+func apocKind(o object) string {
+	if label := o.text("label"); label != "" {
+		return label
+	}
+	var labels []string
+	if json.Unmarshal(o.take("labels"), &labels) != nil || len(labels) == 0 {
+		return "node"
+	}
+	if slices.Contains(labels, "Episodic") {
+		return "Episodic"
+	}
+	return labels[0]
 }
 
 // zepFact emits an edge. Both timelines of Graphiti are those of this schema.
@@ -100,11 +108,4 @@ func (r *run) zepMessages(ctx context.Context) error {
 		}
 		return r.zepEpisode(o)
 	})
-}
-
-// rename gives a member that stays in the metadata a name that says what it is.
-func (d *draft) rename(name, as string) {
-	if raw := d.take(name); raw != nil {
-		d.object[as] = raw
-	}
 }
