@@ -102,7 +102,7 @@ func throughput(v *visit, done []float64, now time.Time) template.HTML {
 	for i := range done {
 		c.times = append(c.times, now.Add(-time.Duration(len(done)-1-i)*time.Minute))
 	}
-	return c.draw([]namedSeries{{v.words.T("op_jobs_done"), done}}, func(n float64) string { return thousands(n) })
+	return c.draw([]namedSeries{{v.words.T("op_jobs_done"), done}})
 }
 
 // examined is the last result of doctor.

@@ -74,7 +74,7 @@ func (s *Site) history(v *visit) error {
 				named = append(named, namedSeries{v.words.Word(c.kind, line.Name), line.Values})
 			}
 		}
-		shown.Chart, shown.Lines = chart.draw(named, func(n float64) string { return thousands(n) }), chart.legend(named)
+		shown.Chart, shown.Lines = chart.draw(named), chart.legend(named)
 		page.Charts = append(page.Charts, shown)
 	}
 	return v.render("operator_history", page)
@@ -111,12 +111,12 @@ type namedSeries struct {
 
 // newSeriesChart returns a chart that is small enough to be read on a phone.
 func newSeriesChart(id, title string) *seriesChart {
-	return &seriesChart{chart: chart{id: id, title: title, width: 520, height: 220}}
+	return &seriesChart{chart: chart{id: id, title: title, width: 440, height: 200}}
 }
 
 // draw draws a line for each series.
-func (c *seriesChart) draw(all []namedSeries, format func(float64) string) template.HTML {
-	c.from, c.to, c.value, c.max = c.times[0], c.times[len(c.times)-1], format, 1
+func (c *seriesChart) draw(all []namedSeries) template.HTML {
+	c.from, c.to, c.value, c.max = c.times[0], c.times[len(c.times)-1], short, 1
 	for i, s := range all {
 		line := chartLine{class: lineClass(i)}
 		var points []chartPoint
@@ -129,7 +129,7 @@ func (c *seriesChart) draw(all []namedSeries, format func(float64) string) templ
 		if c.text != "" {
 			c.text += "; "
 		}
-		c.text += s.name + ": " + format(s.values[0]) + " → " + format(s.values[len(s.values)-1])
+		c.text += s.name + ": " + thousands(s.values[0]) + " → " + thousands(s.values[len(s.values)-1])
 	}
 	c.max = roundUp(c.max)
 	for _, share := range []float64{0, 0.5, 1} {
@@ -140,9 +140,20 @@ func (c *seriesChart) draw(all []namedSeries, format func(float64) string) templ
 
 func (c *seriesChart) legend(all []namedSeries) (lines []seriesLine) {
 	for i, s := range all {
-		lines = append(lines, seriesLine{lineClass(i), s.name, c.value(s.values[0]), c.value(s.values[len(s.values)-1])})
+		lines = append(lines, seriesLine{lineClass(i), s.name, thousands(s.values[0]), thousands(s.values[len(s.values)-1])})
 	}
 	return lines
+}
+
+// short formats a number of an axis: 400, 40k, 1.5M.
+func short(n float64) string {
+	switch {
+	case n >= 1e6:
+		return strconv.FormatFloat(n/1e6, 'g', 3, 64) + "M"
+	case n >= 1e4:
+		return strconv.FormatFloat(n/1e3, 'g', 3, 64) + "k"
+	}
+	return thousands(n)
 }
 
 // lineClass is the class of the nth line of a chart, of which six differ.
