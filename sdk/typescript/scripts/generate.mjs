@@ -34,6 +34,12 @@ function translate(schema, name) {
 
 for (const [name, schema] of Object.entries(api.components.schemas)) schemas[name] = translate(schema)
 
+// OpenAPI as the server writes it cannot say that a reference may be null.
+for (const field of ["oldestWaiting", "reasoner"]) {
+  const { properties } = schemas.Overview
+  properties[field] = { anyOf: [properties[field], { type: "null" }] }
+}
+
 // The optional parameters of a query become a schema: list-memories has ListMemoriesQuery.
 const sent = new Set()
 for (const methods of Object.values(api.paths)) {

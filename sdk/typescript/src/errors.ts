@@ -1,9 +1,7 @@
 import type { ErrorDetail } from "./schema.js"
 
 /** The base of every error of this package. */
-export class OxbowError extends Error {
-  override readonly name = this.constructor.name
-}
+export class OxbowError extends Error {}
 
 /** The server could not be reached, or gave no complete answer. */
 export class ConnectionFailedError extends OxbowError {}
@@ -114,3 +112,22 @@ function describe(detail: string, error?: ErrorDetail): string {
 function fieldOf(error?: ErrorDetail): string | undefined {
   return error?.location?.replace(/^(body|query|path|header)\./, "")
 }
+
+// A bundler may rename the classes. The names of errors must stay.
+const classes = {
+  OxbowError,
+  ConnectionFailedError,
+  TimedOutError,
+  APIError,
+  BadRequestError,
+  UnauthorizedError,
+  ForbiddenError,
+  NotFoundError,
+  ConflictError,
+  TooLargeError,
+  InvalidError,
+  RateLimitError,
+  ServerError,
+  UnavailableError,
+}
+for (const [name, { prototype }] of Object.entries(classes)) Object.defineProperty(prototype, "name", { value: name })

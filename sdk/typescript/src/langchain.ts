@@ -45,14 +45,9 @@ export class OxbowChatMessageHistory extends BaseListChatMessageHistory {
   }
 
   override async addMessages(messages: BaseMessage[]): Promise<void> {
-    const stored = mapChatMessagesToStoredMessages(messages)
-    const written = messages.map((message, i) => ({
-      sessionId: this.#sessionId,
-      role: roles[message.type],
-      content: message.text.trim() ? message.text : "[no text]", // such as a message that only calls a tool
-      metadata: { langchain: stored[i] },
-    }))
-    if (written.length > 0) await this.#oxbow.addMessages(written)
+    const items = mapChatMessagesToStoredMessages(messages).map((item) => JSON.stringify(item))
+    const written = messages.map((message, i) => stored(this.#sessionId, message, items[i] ?? ""))
+    for (let i = 0; i < written.length; i += most) await this.#oxbow.addMessages(written.slice(i, i + most))
   }
 
   /** Deletes the messages. Memories that were extracted from them stay. */
@@ -65,13 +60,21 @@ const roles: Record<string, NewMessage["role"]> = {
   human: "user",
   ai: "assistant",
   system: "system",
-  developer: "system",
-  tool: "tool",
-  function: "tool",
+}
+
+const most = 500 // messages of a request
+const longest = 250_000 // characters, at most 1 MB
+
+/** Returns a message to store. Nothing is extracted from one without text, such as a call of a tool. */
+function stored(sessionId: string, message: BaseMessage, item: string): NewMessage {
+  const text = message.text.trim() ? message.text : item
+  const role = message.text.trim() ? (roles[message.type] ?? "tool") : "tool"
+  return { sessionId, role, content: text.replaceAll("\0", " ").slice(0, longest), metadata: { item } }
 }
 
 function read({ role, content, metadata }: Message): BaseMessage {
-  if (metadata?.langchain) return mapStoredMessageToChatMessage(metadata.langchain as StoredMessage)
+  if (typeof metadata?.item === "string")
+    return mapStoredMessageToChatMessage(JSON.parse(metadata.item) as StoredMessage)
   if (role === "user") return new HumanMessage(content)
   return role === "assistant" ? new AIMessage(content) : new SystemMessage(content)
 }

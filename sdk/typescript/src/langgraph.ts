@@ -29,7 +29,9 @@ export interface OxbowStoreOptions {
 }
 
 const attempts = 5
-const most = 1_000 // memories of a request
+const most = 500 // memories of a request
+const longest = 250_000 // characters of a content, at most 1 MB
+const matching = 1_000 // memories that recall can return
 
 /**
  * OxbowStore keeps each item as a memory of the type document, whose earlier values are its versions. An item is found
@@ -162,7 +164,7 @@ export class OxbowStore extends BaseStore {
     if (query) {
       const item = { indexed: true, ...(prefix.length > 0 && { namespace: labelled(prefix) }) }
       const { memories } = await oxbow.recall(query, {
-        limit: Object.keys(filter).length > 0 ? most : Math.min(most, offset + limit),
+        limit: Object.keys(filter).length > 0 ? matching : Math.min(matching, offset + limit),
         types: ["document"],
         agentId: this.#name,
         metadata: { item },
@@ -247,6 +249,7 @@ function textOf(value: object, fields: string[]): string {
     .filter((text) => text?.trim())
     .join("\n")
     .replaceAll("\0", " ")
+    .slice(0, longest)
 }
 
 function inside(value: unknown, step: string): unknown[] {

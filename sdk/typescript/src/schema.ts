@@ -655,8 +655,8 @@ export interface components {
             jobs: components["schemas"]["JobCount"][];
             memories: components["schemas"]["TypeCount"][];
             messages: components["schemas"]["MessageCount"];
-            oldestWaiting: components["schemas"]["WaitingJob"];
-            reasoner: components["schemas"]["ReasonerState"];
+            oldestWaiting: components["schemas"]["WaitingJob"] | null;
+            reasoner: components["schemas"]["ReasonerState"] | null;
         };
         PromptContext: {
             /** @description Why only words were searched */

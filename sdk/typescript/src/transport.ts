@@ -67,7 +67,7 @@ export class Transport {
     if (!this.#apiKey) throw new OxbowError("an API key is missing: pass apiKey, or set OXBOW_API_KEY")
     this.#timeout = options.timeout
     this.#maxRetries = options.maxRetries ?? 3
-    this.#fetch = options.fetch ?? fetch.bind(globalThis)
+    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init))
   }
 
   /** Returns the answer, with names in camelCase. */
@@ -150,7 +150,7 @@ function backoff(error: unknown, call: Call, attempt: number): number | undefine
   const spent = call.lines instanceof ReadableStream
   if (spent || !(refused || (failed && safe))) return undefined
   const asked = error instanceof APIError ? (error.retryAfter ?? 0) * 1000 : 0
-  return Math.max(asked, Math.min(250 * 2 ** attempt, 8_000) * (0.5 + Math.random() / 2))
+  return asked + Math.min(250 * 2 ** attempt, 8_000) * (0.5 + Math.random() / 2)
 }
 
 /** Waits, or until the signal is aborted. */

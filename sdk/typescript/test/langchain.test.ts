@@ -23,7 +23,7 @@ test("messages return as they were", async () => {
     }),
     new AIMessage({ content: "", tool_calls: [{ id: "call-1", name: "look", args: { at: [1, "二"] } }] }),
     new ToolMessage({ content: "a boat", tool_call_id: "call-1", artifact: { raw_value: 1 } }),
-    new AIMessage({ content: "一条船。", additional_kwargs: { a_b: 1 }, response_metadata: { model_name: "m" } }),
+    new AIMessage({ content: "一条\0船。", additional_kwargs: { a_b: 1 }, response_metadata: { model_name: "m" } }),
   ]
   await history.addMessages(messages)
   await history.addUserMessage("Thanks")
@@ -36,7 +36,7 @@ test("messages return as they were", async () => {
   const stored = await oxbow.listMessages("对话/1")
   assert.deepEqual(
     stored.map((m) => m.role),
-    ["system", "user", "assistant", "tool", "assistant", "user", "assistant"],
+    ["system", "user", "tool", "tool", "assistant", "user", "assistant"],
   )
   assert.equal(stored[1]?.content, "What is this?")
 })

@@ -123,6 +123,22 @@ test("items have times", async () => {
   assert.equal(Number(last.createdAt), Number(first.createdAt))
 })
 
+test("an item is stored as sdk/README.md says", async () => {
+  const oxbow = client()
+  await new OxbowStore({ oxbow }).put(["users", "阿达"], 'a "key"', { text: "tea" })
+  const [memory] = await oxbow.listMemories().all()
+  assert.equal(memory?.sessionId, 'langgraph:["users", "阿达", "a \\"key\\""]')
+  assert.deepEqual(
+    [memory.agentId, memory.memoryType, memory.content, memory.metadata],
+    [
+      "langgraph",
+      "document",
+      '{"text":"tea"}',
+      { item: { namespace: { 0: "users", 1: "阿达" }, key: 'a "key"', value: '{"text":"tea"}', indexed: true } },
+    ],
+  )
+})
+
 test("a query finds items by their fields", async () => {
   const store = new OxbowStore({ oxbow: client() })
   await store.put(["u", "ada"], "pet", { text: "我女儿最喜欢紫色的兰花", kind: "plant" })
