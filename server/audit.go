@@ -54,7 +54,16 @@ func newAudit(persist func(context.Context, []store.Access) error, log *slog.Log
 	return a
 }
 
-func (a *audit) add(access store.Access) { a.entries <- entry{Access: access} }
+// add leaves out what is neither a user nor an id, which a path may contain but the database may refuse.
+func (a *audit) add(access store.Access) {
+	if store.ValidateUserID(access.UserID) != nil {
+		return
+	}
+	if _, err := uuid.Parse(access.Target); err != nil {
+		access.Target = ""
+	}
+	a.entries <- entry{Access: access}
+}
 
 // flush returns once all entries that were added before are written.
 func (a *audit) flush(ctx context.Context) error {

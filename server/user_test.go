@@ -101,6 +101,7 @@ func TestSettingsLogAndErasure(t *testing.T) {
 	require.Equal(t, 422, bad.status)
 	require.Contains(t, string(bad.body), `"location":"timezone"`)
 
+	require.Equal(t, 422, b.do(t, b.key(t, store.RolePerson, "eve"), http.MethodGet, "/v1/memories/%00", nil).status)
 	id := b.add(t, ada, object{"content": "Ada rows"})
 	require.Equal(t, 200, b.do(t, app, http.MethodGet, "/v1/users/ada/memories/"+id, nil).status)
 	require.Equal(t, 404, b.do(t, app, http.MethodGet, "/v1/users/bob/memories/"+id, nil).status)
