@@ -13,7 +13,7 @@ import (
 )
 
 // loginsPerSecond limits the attempts to sign in from one address. Bursts may be ten times as large.
-const loginsPerSecond = 1
+const loginsPerSecond = 5
 
 func (s *Server) pages() http.Handler {
 	return pages.New(pages.Config{Host: pagesHost{s}, Client: s.client, Operators: s.own, Operator: s.operator,

@@ -114,6 +114,16 @@ func ManagesAPIKeys(ctx context.Context, db DB) (bool, error) {
 		or coalesce(pg_has_role(current_user, to_regrole('oxbow_operator'), 'usage'), false)`)
 }
 
+// APIKeyNames returns the names of keys by their ids. Erased keys are missing.
+func APIKeyNames(ctx context.Context, db DB, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	keys, err := Collect[APIKey](ctx, db, `select id, name from oxbow.api_keys where id = any($1::uuid[])`, ids)
+	names := map[uuid.UUID]string{}
+	for _, k := range keys {
+		names[k.ID] = k.Name
+	}
+	return names, err
+}
+
 // RevokeAPIKey ends a key. Transactions that are running finish. It returns ErrNotFound for an unknown key, and does
 // nothing for one that is revoked.
 func RevokeAPIKey(ctx context.Context, db DB, id uuid.UUID) error {

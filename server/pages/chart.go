@@ -21,7 +21,7 @@ type chart struct {
 	date        func(time.Time) string // of the horizontal axis; nil: no axis, for a small chart in a text
 	value       func(v float64) string // of the vertical axis; nil: none
 	width       float64                // of the drawing, which scales; 0: 720
-	height      float64                // 0: 240
+	height      float64                // 0: 260
 }
 
 // chartLine is a curve. It is interrupted between two of its parts.
@@ -46,14 +46,14 @@ type chartLevel struct {
 // svg draws the chart.
 func (c *chart) svg() template.HTML {
 	if c.width == 0 {
-		c.width, c.height = 720, 240
+		c.width, c.height = 720, 260
 	}
 	p := chartPen{chart: c, right: c.width - 4, top: 6, bottom: c.height - 6, left: 4}
 	if c.value != nil {
-		p.left = 46
+		p.left = 72
 	}
 	if c.date != nil {
-		p.right, p.top, p.bottom = c.width-16, 20, c.height-26
+		p.right, p.top, p.bottom = c.width-16, 28, c.height-34
 	}
 	p.printf(`<svg class="chart" viewBox="0 0 %.0f %.0f" role="img" aria-labelledby="%s-title %[3]s-text">`, c.width,
 		c.height, c.id)
@@ -90,21 +90,23 @@ func (p *chartPen) text(x, y float64, anchor, text string) {
 
 func (p *chartPen) axes() {
 	for _, l := range p.levels {
-		p.printf(`<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, p.left, p.right, p.y(l.value), p.y(l.value))
-		p.text(p.right, p.y(l.value)-4, "end", l.name)
+		p.printf(`<line class="level" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, p.left, p.right, p.y(l.value), p.y(l.value))
+		if l.name != "" {
+			p.text(p.right, p.y(l.value)-6, "end", l.name)
+		}
 		if p.value != nil {
 			p.text(p.left-8, p.y(l.value)+4, "end", p.value(l.value))
 		}
 	}
 	if p.date != nil {
 		p.printf(`<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, p.left, p.right, p.bottom, p.bottom)
-		p.text(p.left, p.bottom+18, "start", p.date(p.from))
-		p.text(p.right, p.bottom+18, "end", p.date(p.to))
+		p.text(p.left, p.bottom+24, "start", p.date(p.from))
+		p.text(p.right, p.bottom+24, "end", p.date(p.to))
 	}
 	if x := p.x(p.now); !p.now.IsZero() && x >= p.left && x <= p.right {
 		p.printf(`<line class="now" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, x, x, p.top, p.bottom)
 		if p.date != nil {
-			p.text(min(max(x, p.left+24), p.right-24), p.top-6, "middle", p.nowName)
+			p.text(min(max(x, p.left+24), p.right-24), p.top-8, "middle", p.nowName)
 		}
 	}
 }

@@ -127,13 +127,13 @@ func Routes() map[string]store.Role {
 	return found
 }
 
-// readTemplates returns each page with the layout around it.
+// readTemplates returns each page with the layout around it and the parts that it may include.
 func readTemplates() map[string]*template.Template {
-	layout := template.Must(template.ParseFS(files, "templates/layout.html", "templates/operator_parts.html"))
+	layout := template.Must(template.ParseFS(files, "templates/layout.html", "templates/*parts.html"))
 	found := map[string]*template.Template{}
 	names, _ := fs.Glob(files, "templates/*.html")
 	for _, name := range names {
-		if base := strings.TrimSuffix(path.Base(name), ".html"); base != "layout" && base != "operator_parts" {
+		if base := strings.TrimSuffix(path.Base(name), ".html"); base != "layout" && !strings.HasSuffix(base, "parts") {
 			found[base] = template.Must(template.Must(layout.Clone()).ParseFS(files, name))
 		}
 	}
@@ -173,12 +173,17 @@ var (
 
 // answer serves a route, and logs who read or changed what.
 func (s *Site) answer(w http.ResponseWriter, r *http.Request, to route) {
-	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	timeout := requestTimeout
+	if to.operation == "export" {
+		timeout = transferTimeout
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	// A client that reads too slowly does not hold memory for long. A test's connection may have no deadline.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * requestTimeout))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + requestTimeout))
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	v := &visit{Request: r.WithContext(ctx), w: w, site: s, route: to, words: s.wordsOf(r), zone: time.UTC}
+	defer s.log(v)
 	err := s.admit(v)
 	if err == nil {
 		err = to.serve(s, v)
@@ -186,7 +191,10 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, to route) {
 	if err != nil {
 		v.fail(err)
 	}
-	if to.operation == "" || v.erased {
+}
+
+func (s *Site) log(v *visit) {
+	if v.route.operation == "" || v.erased {
 		return // the log of an erased user is erased, and the receipt proves it
 	}
 	about := v.about
@@ -195,7 +203,7 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, to route) {
 	}
 	for _, user := range about {
 		s.Host.Log(store.Access{UserID: user, At: time.Now(), KeyID: v.session.KeyID, Role: v.session.Role,
-			Operation: to.operation, Target: r.PathValue("id"), Status: v.status})
+			Operation: v.route.operation, Target: v.PathValue("id"), Status: v.status})
 	}
 }
 

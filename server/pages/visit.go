@@ -185,6 +185,15 @@ func (p *view) Done() string { return p.texts["done_"+p.v.URL.Query().Get("done"
 // Languages returns the languages that can be chosen.
 func (p *view) Languages() []*words { return p.v.site.languages }
 
+// Zones returns time zones to choose from; any other may be typed.
+func (p *view) Zones() []string {
+	return []string{"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "America/Chicago", "America/Denver",
+		"America/Los_Angeles", "America/Mexico_City", "America/New_York", "America/Sao_Paulo", "America/Toronto",
+		"Asia/Bangkok", "Asia/Dubai", "Asia/Hong_Kong", "Asia/Kolkata", "Asia/Seoul", "Asia/Shanghai", "Asia/Singapore",
+		"Asia/Taipei", "Asia/Tokyo", "Australia/Sydney", "Europe/Berlin", "Europe/Istanbul", "Europe/London",
+		"Europe/Madrid", "Europe/Moscow", "Europe/Paris", "Europe/Rome", "Pacific/Auckland"}
+}
+
 // Asset returns the URL of a static file.
 func (p *view) Asset(name string) string { return "/static/" + name + "?" + version }
 
@@ -210,7 +219,7 @@ func (p *view) ISO(at time.Time) string {
 }
 
 // Percent formats a share.
-func (p *view) Percent(share float64) string { return strconv.Itoa(int(share*100+0.5)) + " %" }
+func (p *view) Percent(share float64) string { return strconv.Itoa(int(share*100+0.5)) + "%" }
 
 func hashOf(text []byte) string {
 	hash := sha256.Sum256(text)
