@@ -86,6 +86,12 @@ lint: $(TOOLS)/golangci-lint ## check format, common mistakes, comments and impo
 picture: ## generate the picture and the tables in docs/traits.md
 	go -C lab run ./docpicture
 
+.PHONY: pictures
+pictures: ## write the pictures of the pages to docs/images
+	@./scripts/setup --for-tests
+	mkdir -p docs/images
+	go -C lab test -count=1 ./browser -pictures $(abspath docs/images)
+
 .PHONY: schema
 schema: ## write the tables that the migrations create to sql/schema.sql
 	@./scripts/setup --for-tests
