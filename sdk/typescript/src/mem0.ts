@@ -163,7 +163,7 @@ class Store {
 
   async update(id: string, content: string | undefined, metadata?: Record<string, unknown>): Promise<Found> {
     const [oxbow, memory, userId] = await this.#current(id)
-    if (!memory) throw new OxbowError(`the memory ${id} does not exist`)
+    if (!memory) throw new OxbowError(`Memory with ID ${id} not found`)
     const merged = metadata && { ...memory.metadata, ...metadata }
     const { id: next } = await oxbow.supersede(memory.id, content ?? memory.content, { metadata: merged })
     await oxbow.wait(next)
@@ -172,7 +172,7 @@ class Store {
 
   async delete(id: string): Promise<void> {
     const [oxbow, memory] = await this.#current(id)
-    if (!memory) throw new OxbowError(`the memory ${id} does not exist`)
+    if (!memory) throw new OxbowError(`Memory with ID ${id} not found`)
     await oxbow.forget(memory.id)
   }
 
@@ -310,7 +310,7 @@ export class MemoryClient {
 
   async get(memoryId: string): Promise<PlatformMemory> {
     const memory = await this.#store.get(memoryId)
-    if (!memory) throw new OxbowError(`the memory ${memoryId} does not exist`)
+    if (!memory) throw new OxbowError(`Memory with ID ${memoryId} not found`)
     return dated(memory)
   }
 

@@ -61,7 +61,7 @@ test("a memory is changed, and deleted, under one id", async () => {
   assert.equal(await memory.get(id), null)
   assert.equal((await memory.getAll({ filters: { user_id: userId } })).results.length, 0)
   assert.equal((await memory.history(id))[0]?.action, "DELETE")
-  await assert.rejects(memory.delete(id), /does not exist/)
+  await assert.rejects(memory.delete(id), /not found/)
 })
 
 test("filters select by agent, run and metadata", async () => {
@@ -126,7 +126,7 @@ test("the platform's client", async () => {
     ],
   )
   await platform.delete(id)
-  await assert.rejects(platform.get(id), /does not exist/)
+  await assert.rejects(platform.get(id), /not found/)
   await platform.deleteAll({ userId })
   assert.equal((await platform.getAll({ filters: { user_id: userId } })).count, 0)
 })
