@@ -60,6 +60,9 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 	if bad, ok := errors.AsType[*documents.Error](err); ok {
 		return huma.Error422UnprocessableEntity(bad.Error())
 	}
+	if store.IsDeadlock(err) {
+		return huma.Error503ServiceUnavailable("the request met another one: try again")
+	}
 	for _, known := range statuses {
 		if errors.Is(err, known.err) {
 			if text := shown(err, known.status); text != err.Error() {

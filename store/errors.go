@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strconv"
@@ -108,6 +109,7 @@ var known = map[string]struct {
 	"28000": {ErrUnreachable, "check the user in DATABASE_URL, and pg_hba.conf"},
 	"53300": {ErrUnreachable, "there are too many connections: use fewer, or raise max_connections"},
 	"57P01": {ErrUnreachable, "the connection was closed: try again"},
+	"57P02": {ErrUnreachable, "PostgreSQL crashed: try again"},
 	"57P03": {ErrUnreachable, "PostgreSQL is starting or stopping: try again"},
 }
 
@@ -176,7 +178,9 @@ func code(err error) string {
 func explainConnection(err error) error {
 	var connect *pgconn.ConnectError
 	var network net.Error
-	if errors.As(err, &connect) || errors.As(err, &network) {
+	// A connection that breaks during a statement gives the errors of its next read.
+	broken := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, pgconn.ErrConnClosed)
+	if errors.As(err, &connect) || errors.As(err, &network) || broken {
 		return &explained{text: fmt.Sprintf("%v: %v: check that PostgreSQL runs and that DATABASE_URL names it",
 			ErrUnreachable, err),
 			is: ErrUnreachable, cause: err}

@@ -83,7 +83,9 @@ type run struct {
 	postgres *postgres
 	proxy    *proxy
 	provider *provider
-	crew     *crew
+	crew     *crew // the workers
+	servers  *crew
+	api      *api
 	begun    time.Time
 
 	mu         sync.Mutex
@@ -185,7 +187,11 @@ func (r *run) begin(ctx context.Context) (err error) {
 	if r.provider, err = startProvider(); err != nil {
 		return err
 	}
-	r.crew = &crew{run: r}
+	if r.api, err = openAPI(); err != nil {
+		return err
+	}
+	r.crew = &crew{run: r, name: "worker", slots: make([]slot, workers), program: r.workerProgram}
+	r.servers = &crew{run: r, name: "server", slots: make([]slot, servers), program: r.serverProgram}
 	if err := r.oxbow(ctx, "migrate", "up"); err != nil {
 		return err
 	}
@@ -270,6 +276,7 @@ func (r *run) disturb(ctx context.Context) error {
 	ctx, cancel := context.WithDeadline(ctx, r.begun.Add(limit))
 	defer cancel()
 	r.crew.set(ctx, r.plan.Workers)
+	r.servers.set(ctx, servers)
 	var all sync.WaitGroup
 	for n := range clients {
 		c, err := r.openClient(ctx, n)
@@ -296,8 +303,10 @@ func (r *run) disturb(ctx context.Context) error {
 // clear stops everything, and removes the directory or leaves the logs in it.
 func (r *run) clear(ctx context.Context, keep bool) error {
 	var failed []error
-	if r.crew != nil {
-		r.crew.end(10 * time.Second)
+	for _, c := range []*crew{r.crew, r.servers} {
+		if c != nil {
+			c.end(10 * time.Second)
+		}
 	}
 	if r.proxy != nil {
 		r.proxy.resume()

@@ -89,6 +89,7 @@ var looks = map[string][]func(*checker) int{
 	"rolled back": {(*checker).writes, (*checker).marks},
 	"erased":      {(*checker).writes, (*checker).marks}, "embedding": {(*checker).vectors},
 	"vector index": {(*checker).vectorIndex}, "text index": {(*checker).terms}, "extraction": {(*checker).messages},
+	"doubled":       {(*checker).posted},
 	"repeated fact": {(*checker).repeats}, "merge": {(*checker).merges}, "replaced fact": {(*checker).replaced},
 	"reflection": {(*checker).reflections}, "replay": {(*checker).traits},
 	"evidence": {(*checker).traits},
@@ -108,6 +109,8 @@ var plants = []plant{
 		returning id::text`},
 	{"changed", "another user", `update oxbow.memories_episodic set user_id = 'user-30' where id = (%[1]s)
 		returning id::text`},
+	{"doubled", "a request that was repeated", `insert into oxbow.memories (user_id, content, source)
+		select user_id, content, source from oxbow.memories where source like 'post %%' limit 1 returning user_id`},
 	{"forgotten", "nobody asked for it", `update oxbow.memories set forgotten_at = now() where id = (%[1]s)
 		returning id::text`},
 	{"rolled back", "a row of a transaction that was", `insert into oxbow.memories (user_id, id, content)

@@ -35,6 +35,7 @@ var checks = []struct {
 	look func(*checker) int
 }{
 	{"nothing acknowledged is missing, nothing rolled back exists", (*checker).writes},
+	{"no request is done twice", (*checker).posted},
 	{"no mark is out of place", (*checker).marks},
 	{"every memory is embedded once", (*checker).vectors},
 	{"the vector indexes are correct", (*checker).vectorIndex},

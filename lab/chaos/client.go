@@ -144,6 +144,10 @@ func (c *client) do(ctx context.Context, nth int, a Action) (outcome, error) {
 		})
 	case "recall", "context":
 		return c.recall(ctx, a)
+	case "post":
+		return c.post(ctx, w, a)
+	case "ask":
+		return c.ask(ctx, a)
 	case "end session":
 		return c.endSession(ctx, a.User, a.Pick)
 	case "settings":
@@ -355,6 +359,13 @@ func (c *client) recall(ctx context.Context, a Action) (outcome, error) {
 			}
 		}
 	}
+	c.requireOwn(a, texts)
+	return how, err
+}
+
+// requireOwn checks that texts are of the action's user, and of the current life.
+func (c *client) requireOwn(a Action, texts []string) {
+	user := userName(a.User)
 	for _, text := range texts {
 		for _, m := range marksIn(text) {
 			switch {
@@ -367,7 +378,6 @@ func (c *client) recall(ctx context.Context, a Action) (outcome, error) {
 			}
 		}
 	}
-	return how, err
 }
 
 // change changes a memory of the user.

@@ -42,6 +42,10 @@ func (r *run) inject(ctx context.Context, f Fault) error {
 		r.crew.restart(f.Slot, syscall.SIGKILL, fmt.Sprintf("%s:%d", f.Point, 1+f.Nth/3), "")
 	case "worker stopped":
 		r.crew.restart(f.Slot, syscall.SIGTERM, "", "")
+	case "server killed":
+		r.servers.restart(f.Slot%servers, syscall.SIGKILL, "", "")
+	case "server stopped":
+		r.servers.restart(f.Slot%servers, syscall.SIGTERM, "", "")
 	case "number of workers":
 		r.crew.set(ctx, f.Nth)
 		if f.Nth == 0 {

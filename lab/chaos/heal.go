@@ -35,6 +35,8 @@ func (r *run) heal(ctx context.Context) error {
 	if err := r.oxbow(ctx, "migrate", "up"); err != nil {
 		return err
 	}
+	r.requireServers(ctx)
+	r.endServers()
 	r.crew.set(ctx, 2)
 	conn, err := pgx.Connect(ctx, r.postgres.dsn())
 	if err != nil {

@@ -73,6 +73,7 @@ type write struct {
 	outcome outcome
 	rows    []*written
 	session string
+	key     string    // the Idempotency-Key of a request
 	at      time.Time // when the outcome was known
 }
 
@@ -134,7 +135,7 @@ func (l *ledger) add(w *write) {
 	l.writes = append(l.writes, w)
 	for _, row := range w.rows {
 		row.write = w
-		if row.table == "memories" && w.outcome == acked {
+		if row.table == "memories" && w.outcome == acked && w.key == "" {
 			l.mine[w.user] = append(l.mine[w.user], row)
 		}
 	}

@@ -75,13 +75,14 @@ func choose(r *rand.Rand, from []weighted) string {
 }
 
 var steadyActions = []weighted{{"remember", 20}, {"rows", 10}, {"again", 8}, {"say", 25}, {"sensory", 4},
-	{"working", 3}, {"recall", 12}, {"context", 4}, {"end session", 5}}
+	{"working", 3}, {"recall", 12}, {"context", 4}, {"end session", 5}, {"post", 12}, {"ask", 5}}
 
 var otherActions = slices.Concat(steadyActions, []weighted{{"repeat", 5}, {"supersede", 7}, {"forget", 4},
 	{"restore", 2}, {"erase memory", 6}, {"merge", 2}, {"unmerge", 3}, {"erase merged", 2},
 	{"edit trait", 2}, {"dissolve trait", 1}, {"delete trait", 1}, {"settings", 1}})
 
 var faultKinds = []weighted{{"worker killed", 5}, {"worker killed at a point", 12}, {"worker stopped", 2},
+	{"server killed", 3}, {"server stopped", 2},
 	{"number of workers", 2}, {"worker with another clock", 2},
 	{"PostgreSQL stopped at once", 2}, {"backend killed", 1}, {"backends terminated", 4}, {"connections cut", 3},
 	{"answers lost", 3}, {"network stalled", 2},
@@ -140,7 +141,7 @@ func clientActions(r *rand.Rand, client int, duration time.Duration) (actions []
 		switch a.Kind {
 		case "rows":
 			a.Many = 2 + r.IntN(40)
-		case "say", "repeat", "again", "working", "common", "sensory":
+		case "say", "repeat", "again", "working", "common", "sensory", "post":
 			a.Many = 1 + r.IntN(4)
 		}
 		actions = append(actions, a)

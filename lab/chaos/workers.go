@@ -13,11 +13,13 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
-// crew runs the worker processes. A slot restarts its worker whenever it ends.
+// crew runs processes of one kind, workers or servers. A slot restarts its process whenever it ends.
 type crew struct {
-	run   *run
-	slots [workers]slot
-	done  sync.WaitGroup
+	run     *run
+	name    string
+	slots   []slot
+	program func(slot int, now string) (args, environment []string)
+	done    sync.WaitGroup
 
 	mu     sync.Mutex
 	wanted int // slots with a worker
@@ -163,26 +165,37 @@ func (c *crew) keep(ctx context.Context, i int) {
 	}
 }
 
-// prepare returns the command of a slot's next worker. Even slots reason by rules, odd ones ask a model.
-func (c *crew) prepare(ctx context.Context, i int, s *slot) (*exec.Cmd, *os.File, error) {
-	args := []string{"work", "--concurrency", "2", "--stop-timeout", "5s"}
-	if s.now != "" {
-		args = append(args, "--now", s.now)
+// workerProgram returns the arguments and the environment of a worker. Even slots reason by rules, odd ones ask a model.
+func (r *run) workerProgram(slot int, now string) (args, environment []string) {
+	args = []string{"work", "--concurrency", "2", "--stop-timeout", "5s"}
+	if now != "" {
+		args = append(args, "--now", now)
 	}
-	if i == 2 {
+	if slot == 2 {
 		args = append(args, "--poll-only")
 	}
-	cmd := c.run.command(context.WithoutCancel(ctx), c.run.proxy.dsn(ownerRole), args...)
-	if i%2 == 1 {
-		cmd.Env = append(cmd.Env, "OXBOW_REASONER_PROVIDER=openai", "OXBOW_REASONER_MODEL=chaos",
-			"OXBOW_REASONER_URL="+c.run.provider.url(),
-			"OXBOW_REASONER_API_KEY=none", "OXBOW_REASONER_TIMEOUT=2s")
+	if slot%2 == 1 {
+		environment = []string{"OXBOW_REASONER_PROVIDER=openai", "OXBOW_REASONER_MODEL=chaos",
+			"OXBOW_REASONER_URL=" + r.provider.url(), "OXBOW_REASONER_API_KEY=none", "OXBOW_REASONER_TIMEOUT=2s"}
 	}
+	return args, environment
+}
+
+func (r *run) serverProgram(slot int, _ string) (args, environment []string) {
+	return []string{"serve", "--addr", r.api.addresses[slot], "--connections", "4", "--requests-per-second", "10000",
+		"--stop-timeout", "5s"}, nil
+}
+
+// prepare returns the command of a slot's next process.
+func (c *crew) prepare(ctx context.Context, i int, s *slot) (*exec.Cmd, *os.File, error) {
+	args, environment := c.program(i, s.now)
+	cmd := c.run.command(context.WithoutCancel(ctx), c.run.proxy.dsn(ownerRole), args...)
+	cmd.Env = append(cmd.Env, environment...)
 	if s.point != "" {
 		cmd.Env = append(cmd.Env, failpoint.Variable+"="+s.point)
 	}
 	s.armed, s.point, s.now = s.point, "", ""
-	log, err := os.OpenFile(filepath.Join(c.run.dir, fmt.Sprintf("worker-%d.log", i)),
+	log, err := os.OpenFile(filepath.Join(c.run.dir, fmt.Sprintf("%s-%d.log", c.name, i)),
 		os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return cmd, nil, err
