@@ -75,6 +75,7 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.sensory (user_id, content) values ($1, $1 || ' opened a page')`,
 		`insert into oxbow.api_keys (user_id, id, role, name, hash)
 			values ($1, gen_random_uuid(), 'person', $1 || ' phone', '\x00')`,
+		`insert into oxbow.page_sessions (user_id, hash, expires_at) values ($1, sha256($1::text::bytea), now())`,
 		`insert into oxbow.api_answers (user_id, key, request, answer) values ($1, $1 || ' key', '\x00', '{}')`,
 		`insert into oxbow.api_log (user_id, id, at, role, operation, status)
 			values ($1, gen_random_uuid(), now(), 'person', 'get-memory', 200)`,
