@@ -163,8 +163,12 @@ func (e *examination) queue(ctx context.Context, tx pgx.Tx) error {
 			if err != nil {
 				return err
 			}
+			rescue := ""
+			if q.Kind == "embed" {
+				rescue = " Sweep embeds the memories."
+			}
 			e.addFailed(q.Kind, LevelWarning, number+" given up: "+last,
-				"All attempts failed. Sweep embeds memories whose embed job was given up.",
+				"All attempts failed."+rescue,
 				"Remove the cause; then retry them on the operator's page, or: update oxbow.river_job set "+
 					"state = 'available', scheduled_at = now(), finalized_at = null where kind = '"+q.Kind+"' and state = 'discarded'.")
 		case q.State == "retryable":

@@ -91,7 +91,7 @@ func TestOperatorPages(t *testing.T) {
 		require.Equal(t, 200, b.post(t, "/language", url.Values{"language": {language}, "next": {"/operator"}}).status)
 		for path, says := range map[string][]string{
 			"/operator":          {"<code>embed</code>", "local-v1"},
-			"/operator/problems": {"the provider said", "2 jobs of kind embed given up", "Sweep embeds memories"},
+			"/operator/problems": {"the provider said", "2 jobs of kind embed given up", "Sweep embeds the memories"},
 			"/operator/history":  {`aria-labelledby="memories-title`, `aria-labelledby="stages-title`, "changes-title", "fading-title"},
 			"/operator/reviews":  {"Gets up early.", "Slept until noon."},
 			recall:               {"The ferry sails at noon.", "The ferry ticket", "Ferry number", s.secret.String()},
