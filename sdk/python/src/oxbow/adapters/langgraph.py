@@ -204,8 +204,8 @@ class OxbowStore(BaseStore):
         prefix, query = tuple(op.namespace_prefix), (op.query or "").strip()
         if query:
             keep(self._recall(client, prefix, query, 1000 if op.filter else min(1000, end)))
-        if len(found) < end:
-            keep(self._all(client))  # items without a match, or not processed yet, come last
+        if len(found) < end:  # items without a match, or not processed yet, come last
+            keep(self._all(client, 1000 if op.filter or prefix else min(1000, end)))
         return found[op.offset :]
 
     def _recall(self, client: Client, prefix: Namespace, query: str, limit: int) -> list[Recalled]:
@@ -216,9 +216,9 @@ class OxbowStore(BaseStore):
             query, limit=limit, types=["document"], agent_id=self._name, metadata={"item": item}
         ).memories
 
-    def _all(self, client: Client) -> Iterator[Memory]:
-        """Returns the memories of all items of a user, the newest first."""
-        return client.list_memories(agent_id=self._name, type=["document"], limit=200)
+    def _all(self, client: Client, limit: int) -> Iterator[Memory]:
+        """Returns the memories of all items of a user, the newest first, limit a request."""
+        return client.list_memories(agent_id=self._name, type=["document"], limit=limit)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
@@ -229,7 +229,7 @@ class OxbowStore(BaseStore):
                     if label == "*":
                         break
                     prefix.append(label)
-        found = {_item(memory).namespace for memory in self._all(self._of(tuple(prefix)))}
+        found = {_item(memory).namespace for memory in self._all(self._of(tuple(prefix)), 1000)}
         found = {n for n in found if all(_matches(n, c) for c in conditions)}
         if op.max_depth is not None:
             found = {n[: op.max_depth] for n in found}
