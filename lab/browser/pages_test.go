@@ -216,7 +216,7 @@ func acts(w *tab, v visitor, l life) {
 // unfold opens the form of a correction.
 func (w *tab) unfold() {
 	w.Helper()
-	w.click(".correct summary", false)
+	w.click(".actions summary", false)
 	w.see("#content")
 }
 

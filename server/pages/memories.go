@@ -137,10 +137,10 @@ func (s *Site) load(v *visit, id uuid.UUID) (oxbow.Memory, error) {
 }
 
 // change changes the memory in the path and shows it again.
-func (s *Site) change(v *visit, done string, f func(id uuid.UUID) error) error {
+func (s *Site) change(v *visit, done string, f func(tx pgx.Tx, id uuid.UUID) error) error {
 	id, err := v.id()
 	if err == nil {
-		err = f(id)
+		err = s.Client.InTx(v.Context(), v.session.UserID, func(tx pgx.Tx) error { return f(tx, id) })
 	}
 	if err != nil {
 		return err
@@ -171,20 +171,20 @@ func (s *Site) correctMemory(v *visit) error {
 func (s *Site) confirmMemory(v *visit) error {
 	confirmed := v.value("withdraw") == ""
 	done := map[bool]string{true: "confirmed", false: "withdrawn"}[confirmed]
-	return s.change(v, done, func(id uuid.UUID) error {
-		return s.Client.Verify(v.Context(), v.session.UserID, id, confirmed, "")
+	return s.change(v, done, func(tx pgx.Tx, id uuid.UUID) error {
+		return store.Verify(v.Context(), tx, v.session.UserID, id, confirmed, "", "user")
 	})
 }
 
 func (s *Site) forgetMemory(v *visit) error {
-	return s.change(v, "forgotten", func(id uuid.UUID) error {
-		return s.Client.Forget(v.Context(), v.session.UserID, id, v.value("reason"))
+	return s.change(v, "forgotten", func(tx pgx.Tx, id uuid.UUID) error {
+		return store.Forget(v.Context(), tx, v.session.UserID, id, v.value("reason"), "user")
 	})
 }
 
 func (s *Site) restoreMemory(v *visit) error {
-	return s.change(v, "restored", func(id uuid.UUID) error {
-		return s.Client.Restore(v.Context(), v.session.UserID, id)
+	return s.change(v, "restored", func(tx pgx.Tx, id uuid.UUID) error {
+		return store.Restore(v.Context(), tx, v.session.UserID, id, "user")
 	})
 }
 

@@ -284,7 +284,11 @@ func TestActions(t *testing.T) {
 	require.Equal(t, "Asia/Shanghai true", one[string](t, s,
 		`select timezone || ' ' || opted_out from oxbow.users where user_id = 'ada'`))
 	require.Contains(t, ada.get(t, "/").text, "not to draw conclusions")
-	require.Contains(t, ada.get(t, "/activity").text, "Ada saw a heron")
+	changes := ada.get(t, "/activity").text
+	require.Contains(t, changes, "Ada saw a heron")
+	for _, event := range []string{"Confirmed", "Forgotten", "Restored", "Replaced"} {
+		require.Regexp(t, event+`[^<]*: <a[^>]*>ada saw a cormorant</a>.*\n<p class="quiet">you · `, changes)
+	}
 	require.Eventually(t, func() bool {
 		return one[int](t, s, `select count(*)::int from oxbow.api_log where user_id = 'ada' and operation = 'put-settings'`) > 0
 	}, waitAtMost, tick)

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"html/template"
+	"math"
 	"slices"
 	"time"
 
@@ -97,12 +98,16 @@ func (v *visit) confidence(t traitItem, small bool) template.HTML {
 		nowName: p.T("curve_now"), lines: []chartLine{past, ahead}}
 	for i, part := range t.Curve.Past {
 		curve := points(part)
-		if n := len(c.lines[0].parts); i > 0 && part[0].At.Equal(last(t.Curve.Past[i-1]).At) { // an event raised or lowered it
-			c.lines[0].parts[n-1] = append(c.lines[0].parts[n-1], curve...)
+		line, moved := &c.lines[0], true
+		if n := len(line.parts); i > 0 && part[0].At.Equal(last(t.Curve.Past[i-1]).At) {
+			line.parts[n-1] = append(line.parts[n-1], curve...)
+			moved = math.Abs(part[0].Confidence-last(t.Curve.Past[i-1]).Confidence) > 0.001
 		} else {
-			c.lines[0].parts = append(c.lines[0].parts, curve)
+			line.parts = append(line.parts, curve)
 		}
-		c.lines[0].dots = append(c.lines[0].dots, curve[0])
+		if moved { // by an event
+			line.dots = append(line.dots, curve[0])
+		}
 	}
 	c.lines[1].parts = [][]chartPoint{points(t.Curve.Ahead)}
 	c.from, c.to = time.Now().AddDate(0, -1, 0), time.Now().AddDate(0, 1, 0)
@@ -163,6 +168,7 @@ func (s *Site) trait(v *visit) error {
 	if err != nil {
 		return err
 	}
+	slices.Reverse(details.Events) // the latest first, as everywhere
 	page := traitPage{traitItem: traitItem{Trait: details.TraitSummary}, Details: details}
 	for _, e := range slices.Backward(details.Evidence) {
 		evidence := traitEvidence{TraitEvidence: e}
