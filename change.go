@@ -42,12 +42,12 @@ func (c *Client) Supersede(ctx context.Context, userID string, id uuid.UUID, r R
 // as of any time. Restore undoes it for 30 days; then the memory is erased. The reason may be empty, and is
 // stored in the history. ErrNotFound if the user has no such memory.
 func (c *Client) Forget(ctx context.Context, userID string, id uuid.UUID, reason string) error {
-	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Forget(ctx, tx, userID, id, reason) })
+	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Forget(ctx, tx, userID, id, reason, "") })
 }
 
 // Restore undoes Forget. ErrNotForgotten if the memory is not forgotten, ErrNotFound if it was erased.
 func (c *Client) Restore(ctx context.Context, userID string, id uuid.UUID) error {
-	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Restore(ctx, tx, userID, id) })
+	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Restore(ctx, tx, userID, id, "") })
 }
 
 // Merge merges memories that say the same into one and returns its id. An empty content stands for the text of the
@@ -74,7 +74,9 @@ func (c *Client) Promote(ctx context.Context, userID string, id uuid.UUID, reaso
 // verified memory by itself. The reason may be empty, and is stored in the history. Errors: ErrNotFound,
 // ErrForgotten.
 func (c *Client) Verify(ctx context.Context, userID string, id uuid.UUID, verified bool, reason string) error {
-	return c.on(ctx, userID, func(tx pgx.Tx) error { return store.Verify(ctx, tx, userID, id, verified, reason) })
+	return c.on(ctx, userID, func(tx pgx.Tx) error {
+		return store.Verify(ctx, tx, userID, id, verified, reason, "")
+	})
 }
 
 // SetTier changes the tier of a memory: normal, core or system. The strength of core and system memories never

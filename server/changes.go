@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
@@ -68,6 +69,14 @@ func (r *Reason) text() string {
 	return r.Reason
 }
 
+// actor is who changes something, for the history.
+func actor(ctx context.Context) string {
+	if callerOf(ctx).role == store.RolePerson {
+		return "user"
+	}
+	return "app"
+}
+
 func (s *Server) registerChanges() {
 	on := func(id, verb, summary string) huma.Operation {
 		return op(id, http.MethodPost, "/memories/{id}/"+verb, "memories", summary)
@@ -75,11 +84,15 @@ func (s *Server) registerChanges() {
 	forUser(s, on("supersede-memory", "supersede", "Replace a memory with a new version"), s.supersede)
 	forUser(s, on("forget-memory", "forget", "Forget a memory. It can be restored for 30 days"),
 		func(ctx context.Context, user string, in *change) (Done, error) {
-			return Done{true}, s.client.Forget(ctx, user, in.ID, in.Body.text())
+			return Done{true}, s.client.InTx(ctx, user, func(tx pgx.Tx) error {
+				return store.Forget(ctx, tx, user, in.ID, in.Body.text(), actor(ctx))
+			})
 		})
 	forUser(s, on("restore-memory", "restore", "Restore a forgotten memory"),
 		func(ctx context.Context, user string, in *MemoryID) (Done, error) {
-			return Done{true}, s.client.Restore(ctx, user, in.ID)
+			return Done{true}, s.client.InTx(ctx, user, func(tx pgx.Tx) error {
+				return store.Restore(ctx, tx, user, in.ID, actor(ctx))
+			})
 		})
 	forUser(s, on("promote-memory", "promote", "Keep a memory that would expire"),
 		func(ctx context.Context, user string, in *change) (Done, error) {
@@ -91,7 +104,9 @@ func (s *Server) registerChanges() {
 			MemoryID
 			Body Verification
 		}) (Done, error) {
-			return Done{true}, s.client.Verify(ctx, user, in.ID, in.Body.Verified, in.Body.Reason)
+			return Done{true}, s.client.InTx(ctx, user, func(tx pgx.Tx) error {
+				return store.Verify(ctx, tx, user, in.ID, in.Body.Verified, in.Body.Reason, actor(ctx))
+			})
 		})
 	forUser(s, on("set-tier", "tier", "Change the tier of a memory"),
 		func(ctx context.Context, user string, in *struct {
@@ -121,10 +136,7 @@ func (s *Server) supersede(ctx context.Context, user string, in *struct {
 	MemoryID
 	Body Replacement
 }) (Added, error) {
-	r := oxbow.Replacement{Content: in.Body.Content, ValidAt: in.Body.ValidAt, Reason: in.Body.Reason, Actor: "app"}
-	if callerOf(ctx).role == store.RolePerson {
-		r.Actor = "user"
-	}
+	r := oxbow.Replacement{Content: in.Body.Content, ValidAt: in.Body.ValidAt, Reason: in.Body.Reason, Actor: actor(ctx)}
 	if in.Body.Metadata != nil {
 		r.Metadata = in.Body.Metadata
 	}

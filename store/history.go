@@ -92,30 +92,31 @@ func (r *Replacement) validate() (json.RawMessage, error) {
 // Restorable is how long a forgotten memory can be restored. Then it is erased.
 const Restorable = 30 * 24 * time.Hour
 
-// Forget hides a memory from recall.
-func Forget(ctx context.Context, db DB, userID string, id uuid.UUID, reason string) error {
-	if err := Admit(ctx, db, Field{"reason", reason}); err != nil {
+// Forget hides a memory from recall. Its actor and those of Restore and Verify are recorded in the history; "" is "app".
+func Forget(ctx context.Context, db DB, userID string, id uuid.UUID, reason, actor string) error {
+	if err := Admit(ctx, db, Field{"reason", reason}, Field{"actor", actor}); err != nil {
 		return err
 	}
-	_, err := Exec(ctx, db, `select oxbow.forget(user_id => $1, id => $2, reason => nullif($3::text, ''))`,
-		userID, id, strings.TrimSpace(reason))
+	_, err := Exec(ctx, db, `
+		select oxbow.forget(user_id => $1, id => $2, reason => nullif($3::text, ''), actor => nullif($4::text, ''))`,
+		userID, id, strings.TrimSpace(reason), actor)
 	return err
 }
 
 // Restore undoes Forget.
-func Restore(ctx context.Context, db DB, userID string, id uuid.UUID) error {
-	_, err := Exec(ctx, db, `select oxbow.restore(user_id => $1, id => $2)`, userID, id)
+func Restore(ctx context.Context, db DB, userID string, id uuid.UUID, actor string) error {
+	_, err := Exec(ctx, db, `select oxbow.restore(user_id => $1, id => $2, actor => nullif($3::text, ''))`, userID, id, actor)
 	return err
 }
 
 // Verify records whether a person confirmed a memory.
-func Verify(ctx context.Context, db DB, userID string, id uuid.UUID, verified bool, reason string) error {
-	if err := Admit(ctx, db, Field{"reason", reason}); err != nil {
+func Verify(ctx context.Context, db DB, userID string, id uuid.UUID, verified bool, reason, actor string) error {
+	if err := Admit(ctx, db, Field{"reason", reason}, Field{"actor", actor}); err != nil {
 		return err
 	}
 	_, err := Exec(ctx, db, `
-		select oxbow.verify(user_id => $1, id => $2, verified => $3, reason => nullif($4::text, ''))`,
-		userID, id, verified, strings.TrimSpace(reason))
+		select oxbow.verify(user_id => $1, id => $2, verified => $3, reason => nullif($4::text, ''),
+		       actor => nullif($5::text, ''))`, userID, id, verified, strings.TrimSpace(reason), actor)
 	return err
 }
 

@@ -219,11 +219,14 @@ call oxbow.grant_worker('forget_memory');
 -- forget hides a memory from recall at once, including as-of queries. It can be restored for 30 days, after which sweep
 -- erases it. Older versions stay visible unless they only repeated the memory. Forgetting a forgotten memory has no
 -- effect. Summaries of the conversations in which it was said are forgotten with it, but not restored with it.
-create or replace function oxbow.forget(user_id text, id uuid, reason text default null) returns void
+drop function if exists oxbow.forget(text, uuid, text); -- an earlier version had no actor
+create or replace function oxbow.forget(user_id text, id uuid, reason text default null, actor text default 'app')
+returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform oxbow.check_access(forget.user_id);
-  perform oxbow.forget_memory(forget.user_id, forget.id, 'user', 'app', forget.reason);
+  perform oxbow.forget_memory(forget.user_id, forget.id, 'user', oxbow.person_actor(coalesce(forget.actor, 'app')),
+                              forget.reason);
 end $$;
 call oxbow.grant_app('forget');
 
@@ -231,7 +234,8 @@ call oxbow.grant_app('forget');
 -- restores the original of a compressed memory, and makes it active again if time would soon compress it. It enqueues
 -- embed for a memory that was forgotten before it was embedded. It restores an original of a merged memory by unmerging
 -- that one. It refuses an unmerged memory if one of its originals is no longer current, which would count twice.
-create or replace function oxbow.restore(user_id text, id uuid) returns void
+drop function if exists oxbow.restore(text, uuid); -- an earlier version had no actor
+create or replace function oxbow.restore(user_id text, id uuid, actor text default 'app') returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
@@ -240,6 +244,7 @@ declare
   _ended uuid;
   _now constant timestamptz := clock_timestamp();
   _rules oxbow.recall_rules;
+  _actor constant text := oxbow.person_actor(coalesce(restore.actor, 'app'));
   _kept constant text := (select m.level from oxbow.memories m where m.user_id = restore.user_id and m.id = restore.id);
 begin
   perform oxbow.check_access(restore.user_id);
@@ -254,7 +259,7 @@ begin
      where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
     _rules := oxbow.recall_rules(old.user_id, 'infinity');
     perform oxbow.log_weight(old.user_id, m.memory_type, m.id, _now, 'restored', oxbow.weight_of(old, _now, _rules),
-                             oxbow.weight_of(m, _now, _rules), 1, 'app')
+                             oxbow.weight_of(m, _now, _rules), 1, _actor)
        from oxbow.memories m
       where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
     old.activated_at := now();
@@ -272,7 +277,7 @@ begin
     if old.negated_at is not null then
       _rules := oxbow.recall_rules(old.user_id, 'infinity');
       perform oxbow.log_weight(old.user_id, m.memory_type, m.id, _now, 'restored', oxbow.weight_of(old, _now, _rules),
-                               oxbow.weight_of(m, _now, _rules), 1, 'app')
+                               oxbow.weight_of(m, _now, _rules), 1, _actor)
          from oxbow.memories m
         where m.user_id = old.user_id and m.memory_type = 'fact' and m.id = old.id;
     end if;
@@ -280,7 +285,7 @@ begin
      where l.user_id = old.user_id and l.to_type = old.memory_type and l.to_id = old.id
        and l.relation in ('supersedes', 'contradicts');
     insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
-    values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
+    values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, _actor);
     return;
   elsif old.forgotten_at is null and _kept <> 'full' then
     return;
@@ -321,10 +326,10 @@ begin
     returning o.memory_type, o.id, o.content
   )
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, new_content, actor, reason)
-  select old.user_id, e.memory_type, e.id, 'SUPERSEDE', e.content, old.content, 'app', 'the merged memory was restored'
+  select old.user_id, e.memory_type, e.id, 'SUPERSEDE', e.content, old.content, _actor, 'the merged memory was restored'
     from ended e;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, new_content, new_metadata, actor)
-  values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, 'app');
+  values (old.user_id, old.memory_type, old.id, 'RESTORE', old.content, old.metadata, _actor);
   if old.sensitivity < 2 and not exists (select from oxbow.memory_vectors v
                   where v.user_id = old.user_id and v.memory_type = old.memory_type and v.memory_id = old.id) then
     insert into oxbow.river_job (kind, queue, max_attempts, args)

@@ -1,8 +1,9 @@
 -- Review: the columns tier and verified of a memory, and the reviewer (L).
 
 -- verify records that a person confirmed a memory, or withdraws that. Oxbow never forgets a verified memory by itself.
-create or replace function oxbow.verify(user_id text, id uuid, verified boolean default true, reason text default null)
-returns void
+drop function if exists oxbow.verify(text, uuid, boolean, text); -- an earlier version had no actor
+create or replace function oxbow.verify(user_id text, id uuid, verified boolean default true, reason text default null,
+  actor text default 'app') returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.memories;
@@ -19,7 +20,8 @@ begin
    where m.user_id = old.user_id and m.memory_type = old.memory_type and m.id = old.id;
   insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_metadata, new_metadata, actor, reason)
   values (old.user_id, old.memory_type, old.id, 'VERIFY', jsonb_build_object('verified', old.verified),
-          jsonb_build_object('verified', verify.verified), 'app', verify.reason);
+          jsonb_build_object('verified', verify.verified), oxbow.person_actor(coalesce(verify.actor, 'app')),
+          verify.reason);
 end $$;
 call oxbow.grant_app('verify');
 
