@@ -29,6 +29,10 @@ func (h pagesHost) Log(entry store.Access) { h.audit.add(entry) }
 
 func (h pagesHost) FlushLog(ctx context.Context) error { return h.audit.flush(ctx) }
 
+func (h pagesHost) Note(ctx context.Context, text string, args ...any) {
+	h.log.InfoContext(ctx, text, args...)
+}
+
 func (h pagesHost) Limit(key uuid.UUID, user string) error {
 	return h.limits.take(caller{key: key, user: user}.bucket())
 }

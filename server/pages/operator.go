@@ -211,6 +211,7 @@ func (s *Site) retryJob(v *visit) error {
 	if err != nil {
 		return err
 	}
+	s.Host.Note(v.Context(), "an operator retried a job", "job", id, "retried", retried, "key", v.session.KeyID)
 	return s.retried(v, map[bool]string{true: "job_retried", false: "job_not_retried"}[retried])
 }
 
@@ -220,6 +221,8 @@ func (s *Site) retryKind(v *visit) error {
 	if err != nil {
 		return err
 	}
+	s.Host.Note(v.Context(), "an operator retried the jobs of a kind", "kind", v.value("kind"), "retried", n,
+		"key", v.session.KeyID)
 	return s.retried(v, map[bool]string{true: "jobs_retried", false: "job_not_retried"}[n > 0])
 }
 

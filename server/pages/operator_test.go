@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/traittest"
+	"github.com/oxbow-memory/oxbow/server"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
@@ -30,9 +32,9 @@ type operated struct {
 	failed, failedToo int64
 }
 
-func operatedSite(t *testing.T) *operated {
+func operatedSite(t *testing.T, change ...func(*server.Config)) *operated {
 	t.Helper()
-	s := &operated{site: setup(t), user: "ada " + hostile}
+	s := &operated{site: setup(t, change...), user: "ada " + hostile}
 	exec := func(sql string, args ...any) {
 		t.Helper()
 		_, err := s.pool.Exec(t.Context(), sql, args...)
@@ -148,7 +150,8 @@ func TestOperatorIsLogged(t *testing.T) {
 
 func TestOperatorActs(t *testing.T) {
 	t.Parallel()
-	s := operatedSite(t)
+	var noted bytes.Buffer
+	s := operatedSite(t, func(c *server.Config) { c.Logger = slog.New(slog.NewTextHandler(&noted, nil)) })
 	b := s.signedIn(t, "")
 	state := func(id int64) string {
 		return one[string](t, s.site, `select state::text from oxbow.river_job where id = $1`, id)
@@ -170,4 +173,11 @@ func TestOperatorActs(t *testing.T) {
 	require.Equal(t, 404, b.post(t, "/operator/keys/"+uuid.NewString()+"/revoke", url.Values{}).status)
 	own := b.post(t, "/operator/keys/"+b.key.ID.String()+"/revoke", url.Values{})
 	require.Contains(t, own.path, "/login", "signed out")
+	for _, note := range []string{
+		fmt.Sprintf(`msg="an operator retried a job" job=%d retried=true key=%s`, s.failed, b.key.ID),
+		`msg="an operator retried the jobs of a kind" kind=embed retried=1`,
+		`msg="an operator revoked a key" revoked=` + s.key.ID.String(),
+	} {
+		require.Contains(t, noted.String(), note)
+	}
 }

@@ -146,6 +146,7 @@ func (s *Site) revokeKey(v *visit) error {
 	if err := store.RevokeAPIKey(v.Context(), s.Operators, id); err != nil {
 		return err
 	}
+	s.Host.Note(v.Context(), "an operator revoked a key", "revoked", id, "key", v.session.KeyID)
 	return v.redirect("/operator/keys", "key_revoked")
 }
 
