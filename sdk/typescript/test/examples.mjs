@@ -1,12 +1,11 @@
 // Writes the examples of README.md and docs/typescript.md to test/examples/, from where the tests compile and run them.
-// A block with an import or a require begins a program; the blocks that follow continue it. Each run has users of its own.
+// A block with an import or a require begins a program; the blocks that follow continue it.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 
 const to = new URL("examples/", import.meta.url)
 rmSync(to, { recursive: true, force: true })
 mkdirSync(to)
 writeFileSync(new URL("model.ts", to), 'export { model } from "../model.js"\n')
-const run = Date.now().toString(36)
 for (const [name, path] of [
   ["readme", "../README.md"],
   ["docs", "../../../docs/typescript.md"],
@@ -20,7 +19,6 @@ for (const [name, path] of [
   }
   programs.forEach(({ language, code }, i) => {
     const extension = language === "ts" ? "ts" : "cjs"
-    const text = code.replaceAll('"ada"', `"ada-${run}-${name}-${i}"`)
-    writeFileSync(new URL(`${name}-${i}.${extension}`, to), language === "ts" ? `export {}\n${text}` : text)
+    writeFileSync(new URL(`${name}-${i}.${extension}`, to), language === "ts" ? `export {}\n${code}` : code)
   })
 }
