@@ -62,10 +62,13 @@ fuzz-smoke: ## fuzz every target for 2 seconds, without coverage
 	@./scripts/setup --for-tests
 	@./scripts/fuzz --blind 2s
 
+# The number of requests that api-fuzz makes for each operation and phase.
+EXAMPLES ?= 50
+
 .PHONY: api-fuzz
-api-fuzz: ## send requests made from server/openapi.json to "oxbow serve"; no answer may be a 5xx
+api-fuzz: ## send requests made from server/openapi.json to "oxbow serve"; no answer may be a 5xx (EXAMPLES=50)
 	@./scripts/setup --for-tests
-	@./scripts/api-fuzz
+	@./scripts/api-fuzz $(EXAMPLES)
 
 .PHONY: mcp-conformance
 mcp-conformance: ## check MCP with its conformance suite and its inspector, which npm installs

@@ -85,8 +85,8 @@ func (r *retryAfter) Error() string   { return "too many requests: wait as long 
 func (r *retryAfter) GetStatus() int  { return http.StatusTooManyRequests }
 func (r *retryAfter) seconds() string { return strconv.Itoa(int(math.Ceil(r.wait.Seconds()))) }
 
-// remote returns the address that a request comes from: of the connection or, if that is a trusted proxy's, the last one
-// in X-Forwarded-For that is not. Of IPv6 it is the network of 64 bits, which one host may have.
+// remote returns the address that a request comes from: of the connection or, if that is a trusted proxy's, the last
+// one in X-Forwarded-For that is not. Of IPv6 it is the network of 64 bits, which one host may have.
 func (s *Server) remote(r *http.Request) netip.Prefix {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	address, _ := netip.ParseAddr(host)

@@ -116,7 +116,8 @@ func argumentNamed(schema *huma.Schema, name string) (string, error) {
 			return argument, nil
 		}
 	}
-	return "", store.Invalid(strings.ToValidUTF8(name[:min(len(name), maxNamed)], ""), nil, "is not an argument of this tool, which has "+strings.Join(names, ", "))
+	return "", store.Invalid(strings.ToValidUTF8(name[:min(len(name), maxNamed)], ""), nil,
+		"is not an argument of this tool, which has "+strings.Join(names, ", "))
 }
 
 // snake returns memory_id for memoryId and Memory-ID.
