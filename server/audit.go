@@ -152,6 +152,6 @@ func (s *Server) identified(next http.Handler) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		// The connection may have the deadline of an earlier request.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id)))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(inTrace(r), requestIDKey{}, id)))
 	})
 }

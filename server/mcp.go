@@ -127,12 +127,14 @@ func (m *mcpServer) as(ctx context.Context, r mcp.Request, operation string,
 	who := m.callerOf(ctx, r)
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, who), requestTimeout)
 	defer cancel()
+	ctx, ended := m.observe(ctx, surfaceMCP, operation)
 	status := http.StatusOK
 	target, err := f(ctx, who.user)
 	if err != nil {
 		problem := m.problem(ctx, err)
 		status, err = problem.GetStatus(), errors.New(textOf(problem))
 	}
+	ended(status)
 	if status == http.StatusUnauthorized {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -119,6 +120,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.GetStatus() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", s.challenge(r))
 	}
+	s.metrics.refused.WithLabelValues(strconv.Itoa(p.GetStatus())).Inc()
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.GetStatus())
 	_ = json.NewEncoder(w).Encode(p) // the client may have disconnected

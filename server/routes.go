@@ -24,7 +24,7 @@ const (
 func (s *Server) routes() http.Handler {
 	v1 := http.NewServeMux()
 	s.api = humago.New(v1, s.describe())
-	s.api.UseMiddleware(s.logged)
+	s.api.UseMiddleware(s.observed, s.logged)
 	s.register()
 
 	all := http.NewServeMux()

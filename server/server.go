@@ -19,6 +19,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/cors"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/migrations"
@@ -60,6 +62,10 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// StopTimeout is how long Run waits for running requests when it ends. Default: 30 seconds.
 	StopTimeout time.Duration
+	// MetricsAddr is where Run serves /metrics for Prometheus. Default: "", nowhere.
+	MetricsAddr string
+	// TracerProvider records the traces of requests. Default: OpenTelemetry's global provider.
+	TracerProvider trace.TracerProvider
 	// Version is the version of the program, for openapi.json.
 	Version string
 	// Logger logs failures. Default: slog.Default().
@@ -90,6 +96,8 @@ type Server struct {
 	logins   *limits // by address
 	audit    *audit
 	health   health
+	metrics  *metrics // nil over stdio
+	tracer   trace.Tracer
 	closed   sync.Once
 	cors     *cors.Cors // nil if no other origin may call
 	api      huma.API
@@ -102,6 +110,7 @@ type Server struct {
 func newServer(cfg Config) *Server {
 	s := &Server{cfg: cfg.withDefaults(), keys: newKeys()}
 	s.log, s.cors = s.cfg.Logger, newCORS(s.cfg.Origins)
+	s.tracer = s.cfg.TracerProvider.Tracer(tracerName)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -129,6 +138,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.audit = newAudit(func(ctx context.Context, entries []store.Access) error {
 		return store.LogAccess(ctx, s.own, entries)
 	}, s.log)
+	s.metrics = newMetrics(s)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -154,6 +164,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.StopTimeout == 0 {
 		cfg.StopTimeout = 30 * time.Second
+	}
+	if cfg.TracerProvider == nil {
+		cfg.TracerProvider = otel.GetTracerProvider()
 	}
 	if cfg.Version == "" {
 		cfg.Version = "dev"
@@ -243,6 +256,11 @@ func (s *Server) Run(ctx context.Context, started func(net.Addr)) error {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // broken connections
 	}
 	server.RegisterOnShutdown(s.stop)
+	stopMetrics, err := s.serveMetrics(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer stopMetrics()
 	if started != nil {
 		started(listener.Addr())
 	}

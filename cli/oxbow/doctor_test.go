@@ -106,6 +106,8 @@ func TestDoctorFinds(t *testing.T) {
 			"rights", "oxbow_app has no policy on sessions", doctor.LevelError},
 		"right gone": {`revoke insert on oxbow.river_job from oxbow_worker`, "rights",
 			"oxbow_worker lacks rights on river_job", doctor.LevelError},
+		"right of the server gone": {`revoke insert on oxbow.api_log from oxbow_operator`, "rights",
+			"oxbow_operator lacks rights on api_log", doctor.LevelError},
 		"schema of operators": {`grant create on schema public to public`, "rights",
 			"oxbow_app may create objects in the schema of pgvector, public", doctor.LevelError},
 		"a table's vacuum": {`alter table oxbow.river_job set (autovacuum_enabled = false)`, "tables",

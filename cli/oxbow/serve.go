@@ -41,13 +41,15 @@ func (s *serveFlags) add(f *pflag.FlagSet) {
 		"keep idle sessions of MCP for that long (default: MCP without sessions)")
 	intFlag(f, &s.cfg.MCPMaxSessions, "mcp-max-sessions", "", 1, 1_000_000,
 		"sessions of MCP that this process keeps, default 20000")
+	addressFlag(f, &s.cfg.MetricsAddr, "metrics-addr", "serve /metrics there (default: nowhere)")
 	f.Var(&value{kind: "networks", parse: s.parseProxies}, "trusted-proxies",
 		"networks of proxies, such as 10.0.0.0/8, whose X-Forwarded-For is believed (default: none)")
 	s.cfg.StopTimeout = 30 * time.Second
 	durationFlag(f, &s.cfg.StopTimeout, "stop-timeout", time.Millisecond,
 		"how long to wait for running requests at shutdown")
 	for _, name := range []string{"origins", "issuer", "audience", "user-claim", "client-id", "requests-per-second",
-		"connections", "public-url", "mcp-sessions", "mcp-max-sessions", "trusted-proxies"} {
+		"connections", "public-url", "mcp-sessions", "mcp-max-sessions", "metrics-addr",
+		"trusted-proxies"} {
 		envs(f, name)
 	}
 }
@@ -112,6 +114,11 @@ database's vectors.`,
 		if os.Getenv("GOMEMLIMIT") == "" {
 			debug.SetMemoryLimit(softMemory)
 		}
+		stopTracing, err := startTracing(cmd.Context(), a.serviceLogger())
+		if err != nil {
+			return err
+		}
+		defer stopTracing()
 		return a.serve(cmd.Context(), cfg)
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -21,7 +21,8 @@ func few(names []string) string {
 // rights examines row-level security and the group roles.
 func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 	is, err := store.CollectOne[struct {
-		App, Worker                          bool
+		App, Worker, Operator                bool
+		Unserved, Unlogged                   []string
 		Unsecured, Forced, Ungranted, Beyond []string
 		NoAppPolicy, Writable                []string
 	}](ctx, tx, `
@@ -30,8 +31,16 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 		    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
 		   where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p')),
 		groups as (select (select oid from pg_roles where rolname = 'oxbow_app') as app,
-		  (select oid from pg_roles where rolname = 'oxbow_worker') as worker)
-		select g.app is not null as app, g.worker is not null as worker,
+		  (select oid from pg_roles where rolname = 'oxbow_worker') as worker,
+		  (select oid from pg_roles where rolname = 'oxbow_operator') as operator)
+		select g.app is not null as app, g.worker is not null as worker, g.operator is not null as operator,
+		       array(select r.rolname::text from pg_roles r where r.rolcanlogin and not r.rolsuper
+		         and pg_has_role(r.oid, g.operator, 'MEMBER') and not coalesce(pg_has_role(r.oid, g.app, 'MEMBER'), false)
+		         order by 1) as unserved,
+		       array(select c.relname::text from pg_class c where g.operator is not null
+		         and c.relnamespace = 'oxbow'::regnamespace and c.relname in ('api_keys', 'api_log')
+		         and not (has_table_privilege(g.operator, c.oid, 'select') and has_table_privilege(g.operator, c.oid, 'insert'))
+		         order by 1) as unlogged,
 		       array(select name from users where not secured order by 1) as unsecured,
 		       array(select name from users where forced order by 1) as forced,
 		       array(select name from users u where g.app is not null
@@ -68,6 +77,11 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 			"Run alter table … no force row level security."},
 		{LevelError, is.NoAppPolicy, "oxbow_app has no policy on ", "Its logins see no rows there.", migrate},
 		{LevelError, is.Ungranted, "oxbow_worker lacks rights on ", "Workers with a login of that role fail.", migrate},
+		{LevelError, is.Unlogged, "oxbow_operator lacks rights on ", "oxbow serve cannot check keys or write its log.",
+			migrate},
+		{LevelWarning, is.Unserved, "oxbow serve cannot run as ",
+			"These logins are members of oxbow_operator but not of oxbow_app, and the server needs both.",
+			"Run grant oxbow_app to …."},
 		{LevelError, is.Writable, "oxbow_app may create objects in the schema of pgvector, ",
 			"An operator created there could run with the rights of the owner, in recall and in the owner's INSERTs.",
 			"Run revoke create on schema … from public, oxbow_app; or move pgvector: alter extension vector set schema …."},
@@ -77,6 +91,8 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 	} {
 		e.check(len(x.names) > 0, x.level, x.what+few(x.names), x.why, x.does)
 	}
+	e.check(is.App && !is.Operator, LevelAdvice, "the role oxbow_operator does not exist", "oxbow serve needs it.",
+		"Run oxbow migrate up: it creates it, or prints the statements for an administrator.")
 	e.check(!is.App || !is.Worker, LevelAdvice, "the roles oxbow_app and oxbow_worker do not exist",
 		"Every application connects as the owner, to whom row-level security does not apply.",
 		"Run oxbow migrate up: it creates them, or prints the statements for an administrator.")

@@ -18,7 +18,7 @@ const (
 // sessions measures the memory of a server with many sessions of MCP.
 func sessions(b *bench) {
 	must.Get(program.Build(b.ctx))
-	p, c := b.serve(b.database("bench_mcp"), "--mcp-sessions", "1h")
+	p, c, _ := b.serve(b.database("bench_mcp"), "--mcp-sessions", "1h")
 	defer p.stop()
 	streams := make(chan io.Closer, openStreams)
 	const clients = 8

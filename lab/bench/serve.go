@@ -42,8 +42,9 @@ func serving(b *bench) {
 		questions = append(questions, b.questions(w, 16, user, texts)...)
 	}
 	b.embedAll(d)
-	p, c := b.serve(d)
+	p, c, seconds := b.serve(d)
 	defer p.stop()
+	b.atMost("seconds until `oxbow serve` answers", 1, seconds)
 
 	one := b.compare("Recall of a user of 1000 memories, 1 client", "ms", b.asking("SQL", d, plainRecall, questions),
 		variant{"HTTP", func() float64 {
@@ -132,8 +133,8 @@ func (b *bench) adding(d database, c caller) {
 	b.atLeast("adding 1000 at a time over HTTP / Go client", 0.8, r.ratio(1, 0))
 }
 
-// serve starts "oxbow serve" and waits until it answers.
-func (b *bench) serve(d database, flags ...string) (process, caller) {
+// serve starts "oxbow serve" and waits until it answers, which takes the returned number of seconds.
+func (b *bench) serve(d database, flags ...string) (process, caller, float64) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	host := listener.Addr().String()
 	must.OK(listener.Close())
@@ -151,8 +152,7 @@ func (b *bench) serve(d database, flags ...string) (process, caller) {
 		}
 		b.pause(time.Millisecond)
 	}
-	b.atMost("seconds until `oxbow serve` answers", 1, time.Since(begin).Seconds())
-	return p, c
+	return p, c, time.Since(begin).Seconds()
 }
 
 func (c caller) recall(q question) {
