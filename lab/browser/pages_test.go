@@ -235,23 +235,23 @@ func (w *tab) saves(selector, name, text string) {
 
 // picture writes the pictures of the documentation.
 func picture(t *testing.T, s *site) {
+	contradicted := fmt.Sprintf(`[...document.querySelectorAll(".card a")].find(a => a.textContent == %q).href`,
+		mira.traits[2].content)
 	for name, of := range map[string]struct {
 		visitor
-		path string
+		path string // or an expression on the first page, for a link
 	}{
 		"person":       {visitor{user: "mira", language: "en"}, "/"},
-		"person-dark":  {visitor{user: "mira", language: "en", dark: true}, "/"},
-		"person-phone": {visitor{user: "xiaowen", language: "zh-CN", phone: true}, "/"},
-		"trait":        {visitor{user: "mira", language: "en"}, "trait"},
+		"person-phone": {visitor{user: "xiaowen", language: "zh-CN", phone: true, dark: true}, "/"},
+		"trait":        {visitor{user: "mira", language: "en"}, contradicted},
 		"facts":        {visitor{user: "mira", language: "en"}, "/facts"},
-		"memory":       {visitor{user: "xiaowen", language: "zh-CN", dark: true, phone: true}, "memory"},
 	} {
 		w := s.open(t, of.visitor)
 		if !strings.HasPrefix(of.path, "/") {
-			of.path = w.first(of.path)
+			of.path = strings.TrimPrefix(evaluate[string](w, of.path), w.url)
 		}
 		w.goTo(of.path)
 		png := do(w, name, chromedp.CaptureScreenshot())
-		require.NoError(t, os.WriteFile(filepath.Join(*pictures, fmt.Sprintf("pages-%s.png", name)), png, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(*pictures, "pages-"+name+".png"), png, 0o644))
 	}
 }

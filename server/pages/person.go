@@ -180,7 +180,7 @@ func (s *Site) accesses(v *visit, a *activity) error {
 	}
 	names, err := store.APIKeyNames(v.Context(), s.Operators, ids)
 	for _, entry := range log {
-		a.Read = append(a.Read, access{entry, names[entry.KeyID], entry.KeyID == v.session.KeyID})
+		a.Read = append(a.Read, access{entry, names[entry.KeyID], entry.KeyID != uuid.Nil && entry.KeyID == v.session.KeyID})
 	}
 	if n := len(log); n == pageSize {
 		a.Next = "show=accesses&before=" + log[n-1].ID.String()
