@@ -62,7 +62,9 @@ create table oxbow.api_log (
   operation  text not null, -- the operationId of openapi.json, or the name of an MCP tool
   target     text,          -- the id in the path
   status     integer not null,
-  primary key (user_id, id)
+  primary key (user_id, id),
+  constraint user_id_length check (octet_length(user_id) between 1 and 255
+    or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes'))
 );
 create index api_log_at_idx on oxbow.api_log (at);
 

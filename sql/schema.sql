@@ -73,7 +73,8 @@ CREATE TABLE oxbow.api_log (
     role text NOT NULL,
     operation text NOT NULL,
     target text,
-    status integer NOT NULL
+    status integer NOT NULL,
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 
 ALTER TABLE ONLY oxbow.api_log
