@@ -4,7 +4,7 @@
  * The id of a memory is its id in Oxbow, a colon and the user: mem0 has methods with an id and without a user.
  */
 import { Oxbow, type OxbowOptions } from "./client.js"
-import { NotFoundError, OxbowError } from "./errors.js"
+import { BadRequestError, InvalidError, NotFoundError, OxbowError } from "./errors.js"
 import type * as schema from "./schema.js"
 import { randomKey, sleep } from "./transport.js"
 
@@ -28,15 +28,19 @@ export interface AddMemoryOptions extends Entity {
   infer?: boolean
   /** When it was said: seconds, text or a Date. */
   timestamp?: number | string | Date | null
+  /** The last day (YYYY-MM-DD) on which the memories are recalled; only if infer is false. */
+  expirationDate?: string | null
 }
 
-/** user_id, agent_id, run_id, and values that the metadata must have. A list AND of such filters is one too. */
+/** user_id, agent_id, run_id, and what the metadata must have, with mem0's operators. */
 export type Filters = Record<string, unknown>
 
 export interface SearchMemoryOptions extends Entity {
   topK?: number
   limit?: number
   filters?: Filters
+  /** The least score. Scores are between 0 and 1, and order the memories of one query. */
+  threshold?: number
 }
 
 export interface GetAllMemoryOptions extends SearchMemoryOptions {
@@ -85,12 +89,9 @@ interface Past {
   at: string
 }
 
-/** A selection of memories. */
-interface Scope extends Entity {
-  metadata: Record<string, unknown>
-}
-
 const extractionTimeout = 30_000
+const types = ["fact" as const, "episodic" as const] // what mem0 calls memories
+const most = 1_000 // memories that recall can return
 
 /** What both classes do, with their shapes left out. */
 class Store {
@@ -101,58 +102,65 @@ class Store {
   }
 
   async add(messages: string | Message[], options: AddMemoryOptions): Promise<Found[]> {
+    const { userId, agentId, runId, metadata } = options
     const said = (typeof messages === "string" ? [{ role: "user", content: messages }] : messages).map(textOf)
-    const at = timeOf(options.timestamp)
-    const oxbow = this.#of(options.userId)
-    if (options.infer === false) return this.#addAsTheyAre(oxbow, said, at, options)
+    const oxbow = this.#of(userId)
+    if (options.infer === false) return this.#addAsTheyAre(oxbow, said, options)
+    if (options.expirationDate) throw new OxbowError("expirationDate needs infer: false")
 
-    const sessionId = options.runId ?? `mem0-${randomKey()}`
+    const sessionId = runId ?? `mem0-${randomKey()}`
     const before = new Set((await oxbow.listMemories({ sessionId }).all()).map((memory) => memory.id))
     const ids = await oxbow.addMessages(
-      said.map(({ role, content }) => ({ sessionId, role, content, createdAt: at, metadata: options.metadata })),
+      said.map(({ role, content }) => ({
+        sessionId,
+        role,
+        content,
+        createdAt: timeOf(options.timestamp),
+        metadata: { ...metadata, ...(agentId && { agent_id: agentId }) },
+      })),
     )
     await oxbow.endSession(sessionId)
     await extracted(oxbow, sessionId, ids)
     const memories = (await oxbow.listMemories({ sessionId }).all()).filter((memory) => !before.has(memory.id))
     await Promise.all(memories.map((memory) => oxbow.wait(memory.id)))
-    return memories.reverse().map((memory) => found(memory, options.userId))
+    return memories.reverse().map((memory) => found(memory, userId))
   }
 
-  async #addAsTheyAre(
-    oxbow: Oxbow,
-    said: { role: Role; content: string }[],
-    validAt: Date | undefined,
-    { metadata, agentId, runId, userId }: AddMemoryOptions,
-  ): Promise<Found[]> {
+  async #addAsTheyAre(oxbow: Oxbow, said: Said[], options: AddMemoryOptions): Promise<Found[]> {
     const added = await oxbow.addMany(
       said
         .filter(({ role }) => role !== "system")
         .map(({ role, content }) => ({
           content,
-          metadata,
-          agentId,
-          sessionId: runId,
+          metadata: options.metadata,
+          agentId: options.agentId,
+          sessionId: options.runId,
           speaker: role === "user" ? undefined : role,
-          validAt,
+          validAt: timeOf(options.timestamp),
+          expiresAt: options.expirationDate ? endOf(options.expirationDate) : undefined,
         })),
     )
     await Promise.all(added.map(({ id }) => oxbow.wait(id)))
-    return Promise.all(added.map(async ({ id }) => found(await oxbow.get(id), userId)))
+    return Promise.all(added.map(async ({ id }) => found(await oxbow.get(id), options.userId)))
   }
 
-  async search(query: string, limit: number, scope: Scope): Promise<Found[]> {
-    const { userId, agentId, runId, metadata } = scope
-    // recall has no filter for sessions, so it returns all that it may.
-    const { memories } = await this.#of(userId).recall(query, { limit: runId ? 1_000 : limit, agentId, metadata })
-    const wanted = runId ? memories.filter((memory) => memory.sessionId === runId) : memories
-    return wanted.slice(0, limit).map((memory) => ({ ...found(memory, userId), score: memory.score }))
+  async search(query: string, limit: number, options: SearchMemoryOptions): Promise<Found[]> {
+    const filters = filtersOf(options)
+    const user = userOf(filters)
+    const selective = Object.keys(filters).some((name) => name !== "user_id")
+    const { memories } = await this.#of(user).recall(query, { limit: selective ? most : limit, types })
+    return memories
+      .filter((memory) => matches(memory, filters))
+      .map((memory) => ({ ...found(memory, user), score: memory.score / (1 + memory.score) }))
+      .filter((memory) => memory.score >= (options.threshold ?? 0))
+      .slice(0, limit)
   }
 
-  async list({ userId, agentId, runId, metadata }: Scope): Promise<Found[]> {
-    const memories = await this.#of(userId).listMemories({ agentId, sessionId: runId, limit: 1_000 }).all()
-    const has = (memory: schema.Memory) =>
-      Object.entries(metadata).every(([key, value]) => JSON.stringify(memory.metadata[key]) === JSON.stringify(value))
-    return memories.filter(has).map((memory) => found(memory, userId))
+  async list(options: SearchMemoryOptions): Promise<Found[]> {
+    const filters = filtersOf(options)
+    const user = userOf(filters)
+    const memories = await this.#of(user).listMemories({ type: types, limit: most }).all()
+    return memories.filter((memory) => matches(memory, filters)).map((memory) => found(memory, user))
   }
 
   /** Returns the present version of a memory, or undefined if it does not exist or is deleted. */
@@ -162,6 +170,7 @@ class Store {
   }
 
   async update(id: string, content: string | undefined, metadata?: Record<string, unknown>): Promise<Found> {
+    if (content === undefined && metadata === undefined) throw new OxbowError("text or metadata is required")
     const [oxbow, memory, userId] = await this.#current(id)
     if (!memory) throw new OxbowError(`Memory with ID ${id} not found`)
     const merged = metadata && { ...memory.metadata, ...metadata }
@@ -179,7 +188,7 @@ class Store {
   async deleteAll(entity: Entity): Promise<void> {
     if (!entity.userId && !entity.agentId && !entity.runId) throw new OxbowError("userId, agentId or runId is required")
     const oxbow = this.#of(entity.userId)
-    for (const { id } of await this.list({ ...entity, metadata: {} })) await oxbow.forget(split(id)[0])
+    for (const { id } of await this.list(entity)) await oxbow.forget(split(id)[0])
   }
 
   /** Lists the changes of a memory, the latest first. */
@@ -210,7 +219,9 @@ class Store {
       while (memory.supersededBy) memory = await oxbow.get(memory.supersededBy)
       return [oxbow, memory.forgottenAt ? undefined : memory, user]
     } catch (error) {
-      if (error instanceof NotFoundError) return [oxbow, undefined, user]
+      // An id that is unknown, that is no UUID, or that names no user.
+      const unknown = [NotFoundError, InvalidError, BadRequestError].some((kind) => error instanceof kind)
+      if (unknown) return [oxbow, undefined, user]
       throw error
     }
   }
@@ -235,7 +246,7 @@ export class Memory {
   }
 
   async search(query: string, config: SearchMemoryOptions): Promise<SearchResult> {
-    const results = await this.#store.search(query, config.topK ?? config.limit ?? 20, scopeOf(config))
+    const results = await this.#store.search(query, config.topK ?? config.limit ?? 20, config)
     return { results: results.map(item) }
   }
 
@@ -245,7 +256,7 @@ export class Memory {
   }
 
   async getAll(config: GetAllMemoryOptions): Promise<SearchResult> {
-    const results = await this.#store.list(scopeOf(config))
+    const results = await this.#store.list(config)
     return { results: results.slice(0, config.topK ?? config.limit ?? 20).map(item) }
   }
 
@@ -304,7 +315,7 @@ export class MemoryClient {
   }
 
   async search(query: string, options: SearchMemoryOptions = {}): Promise<{ results: PlatformMemory[] }> {
-    const results = await this.#store.search(query, options.topK ?? options.limit ?? 10, scopeOf(options))
+    const results = await this.#store.search(query, options.topK ?? options.limit ?? 10, options)
     return { results: results.map(dated) }
   }
 
@@ -320,7 +331,7 @@ export class MemoryClient {
     previous: string | null
     results: PlatformMemory[]
   }> {
-    const all = await this.#store.list(scopeOf(options))
+    const all = await this.#store.list(options)
     const { page = 1, pageSize = 100 } = options
     const results = all.slice((page - 1) * pageSize, page * pageSize).map(dated)
     const next = page * pageSize < all.length ? String(page + 1) : null
@@ -361,7 +372,13 @@ export default MemoryClient
 
 type Role = "user" | "assistant" | "system" | "tool"
 
-function textOf({ role, content }: Message): { role: Role; content: string } {
+/** A message with the names and roles of Oxbow. */
+interface Said {
+  role: Role
+  content: string
+}
+
+function textOf({ role, content }: Message): Said {
   if (typeof content !== "string") throw new OxbowError("only messages of text are supported")
   return { role: ["assistant", "system", "tool"].includes(role) ? (role as Role) : "user", content }
 }
@@ -381,29 +398,73 @@ async function extracted(oxbow: Oxbow, sessionId: string, ids: string[]): Promis
   }
 }
 
-/** Returns what filters and the options beside them select. */
-function scopeOf({ filters = {}, ...options }: SearchMemoryOptions): Scope {
-  const { AND = [], OR, NOT, user_id, agent_id, run_id, ...metadata } = filters
-  const scope: Scope = {
-    userId: text(user_id) ?? options.userId,
-    agentId: text(agent_id) ?? options.agentId,
-    runId: text(run_id) ?? options.runId,
-    metadata: Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== "*")),
-  }
-  if (OR || NOT || Object.values(scope.metadata).some((value) => typeof value === "object" && value !== null)) {
-    throw new OxbowError("filters may have values and AND, but no other operators")
-  }
-  for (const other of (AND as Filters[]).map((inner) => scopeOf({ filters: inner }))) {
-    scope.userId = other.userId ?? scope.userId
-    scope.agentId = other.agentId ?? scope.agentId
-    scope.runId = other.runId ?? scope.runId
-    Object.assign(scope.metadata, other.metadata)
-  }
-  return scope
+/** Returns the end of a day in UTC. */
+function endOf(date: string): Date {
+  return new Date(Date.parse(`${date.slice(0, 10)}T00:00:00Z`) + 86_400_000)
 }
 
-function text(value: unknown): string | undefined {
-  return value === undefined || value === null || value === "*" ? undefined : String(value)
+/** Returns the filters with those that options beside them name. */
+function filtersOf({ filters = {}, userId, agentId, runId }: SearchMemoryOptions): Filters {
+  return {
+    ...(userId && { user_id: userId }),
+    ...(agentId && { agent_id: agentId }),
+    ...(runId && { run_id: runId }),
+    ...filters,
+  }
+}
+
+/** Returns the user that filters name, also inside AND. */
+function userOf(filters: Filters): string | undefined {
+  if (typeof filters.user_id === "string") return filters.user_id
+  for (const inner of (filters.AND ?? []) as Filters[]) {
+    const user = userOf(inner)
+    if (user !== undefined) return user
+  }
+  return undefined
+}
+
+/** Reports whether a memory, which is the right user's, fulfils filters. */
+function matches(memory: schema.Memory | schema.Result, filters: Filters): boolean {
+  const own: Record<string, unknown> = { ...memory.metadata, agent_id: memory.agentId, run_id: memory.sessionId }
+  return Object.entries(filters).every(([name, wanted]) => {
+    if (name === "user_id") return true
+    if (name === "AND") return (wanted as Filters[]).every((inner) => matches(memory, inner))
+    if (name === "OR") return (wanted as Filters[]).some((inner) => matches(memory, inner))
+    if (name === "NOT") return !(wanted as Filters[]).some((inner) => matches(memory, inner))
+    if (wanted === "*") return own[name] !== undefined && own[name] !== null
+    if (typeof wanted !== "object" || wanted === null) return own[name] === wanted
+    return Object.entries(wanted).every(([operator, other]) => compare(own[name], operator, other))
+  })
+}
+
+function compare(value: unknown, operator: string, other: unknown): boolean {
+  const text = String(value ?? "")
+  switch (operator) {
+    case "eq":
+      return value === other
+    case "ne":
+      return value !== other
+    case "in":
+      return (other as unknown[]).includes(value)
+    case "nin":
+      return !(other as unknown[]).includes(value)
+    case "contains":
+      return text.includes(String(other))
+    case "icontains":
+      return text.toLowerCase().includes(String(other).toLowerCase())
+  }
+  const [a, b] = [value as number, other as number] // numbers, or texts such as dates
+  switch (operator) {
+    case "gt":
+      return a > b
+    case "gte":
+      return a >= b
+    case "lt":
+      return a < b
+    case "lte":
+      return a <= b
+  }
+  throw new OxbowError(`unsupported operator: ${operator}`)
 }
 
 function found(memory: schema.Memory | schema.Result, user: string | undefined): Found {
@@ -415,7 +476,7 @@ function found(memory: schema.Memory | schema.Result, user: string | undefined):
     metadata: memory.metadata,
     userId: user,
     agentId: memory.agentId,
-    runId: memory.sessionId,
+    runId: memory.sessionId?.startsWith("mem0-") ? undefined : memory.sessionId,
   }
 }
 

@@ -4,7 +4,7 @@ import { test } from "node:test"
 import type { MemoryClient as RealClient } from "mem0ai"
 import type { Memory as RealMemory } from "mem0ai/oss"
 import { Memory, MemoryClient } from "oxbow-memory/mem0"
-import { appKey, newUser, personKey, url } from "./server.js"
+import { appKey, client, newUser, personKey, url } from "./server.js"
 
 type Method = "add" | "search" | "get" | "getAll" | "update" | "delete" | "deleteAll" | "history"
 
@@ -79,8 +79,23 @@ test("filters select by agent, run and metadata", async () => {
   assert.deepEqual(await search({ run_id: "r1" }), ["Ada plays the cello", "Ada rows"])
   assert.deepEqual(await search({ kind: "music" }), ["Ada plays the cello"])
   assert.deepEqual(await search({ AND: [{ agent_id: "coach" }, { run_id: "r2" }] }), ["Ada swims"])
-  await assert.rejects(search({ OR: [{ kind: "music" }] }), /no other operators/)
-  await assert.rejects(search({ kind: { gt: 1 } }), /no other operators/)
+  assert.deepEqual(await search({ OR: [{ kind: "music" }, { run_id: "r2" }] }), ["Ada plays the cello", "Ada swims"])
+  assert.deepEqual(await search({ NOT: [{ kind: "music" }] }), ["Ada rows", "Ada swims"])
+  assert.deepEqual(await search({ kind: { in: ["music"] }, agent_id: "*" }), ["Ada plays the cello"])
+  assert.deepEqual(await search({ kind: { icontains: "USI" } }), ["Ada plays the cello"])
+  assert.deepEqual(await search({ kind: { gt: "n" } }), ["Ada rows", "Ada swims"])
+  assert.deepEqual(await search({ kind: { ne: "sport" } }), ["Ada plays the cello"])
+  await assert.rejects(search({ kind: { like: 1 } }), /unsupported operator/)
+  const scored = await memory.search("what does Ada do?", { filters: { user_id: userId } })
+  const scores = scored.results.map((m) => m.score ?? -1)
+  assert.ok(scores.length === 3 && scores.every((score) => score > 0 && score < 1))
+  for (const [threshold, length] of [
+    [Math.min(...scores) / 2, 3],
+    [1, 0],
+  ] as const) {
+    const { results } = await memory.search("what does Ada do?", { filters: { user_id: userId }, threshold })
+    assert.equal(results.length, length)
+  }
   const found = await memory.getAll({ filters: { user_id: userId, kind: "sport", run_id: "r2" } })
   assert.deepEqual(
     found.results.map((m) => ({ ...m, id: "", createdAt: "", updatedAt: "" })),
@@ -97,8 +112,12 @@ test("filters select by agent, run and metadata", async () => {
       },
     ],
   )
+  await client({ user: userId }).addDocument("notes.md", "Ada also has documents.")
   await memory.deleteAll({ userId, agentId: "coach" })
   assert.deepEqual(await search({}), ["Ada plays the cello"])
+  await memory.deleteAll({ userId })
+  assert.equal((await client({ user: userId }).listDocuments()).length, 1)
+  assert.equal((await client({ user: userId }).listMemories().all()).length, 1)
   await assert.rejects(memory.deleteAll({}), /required/)
 })
 
@@ -139,7 +158,17 @@ test("a person's key needs no user", async () => {
   await own.delete(results[0]?.id ?? "")
 })
 
+test("memories expire", async () => {
+  const [userId, expirationDate] = [user(), "2999-12-31"]
+  const { results } = await memory.add("Ada rows", { userId, infer: false, expirationDate })
+  const [id = ""] = (results[0]?.id ?? "").split(":")
+  assert.equal((await client({ user: userId }).get(id)).expiresAt, "3000-01-01T00:00:00Z")
+  await assert.rejects(memory.add("Ada rows", { userId, expirationDate }), /infer/)
+})
+
 test("what cannot be stored is refused", async () => {
+  assert.equal(await memory.get("8c7ddf0f-ca0b-4b89-8ee8-9ff53d5a0000"), null)
+  await assert.rejects(memory.update("x:ada", {}), /text or metadata/)
   await assert.rejects(memory.add([{ role: "user", content: { type: "image_url", image_url: { url: "x" } } }], {}))
   await assert.rejects(memory.add(" ", { userId: user() }), /blank/)
 })
