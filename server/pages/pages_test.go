@@ -223,6 +223,21 @@ func TestTextsAreEscaped(t *testing.T) {
 	}
 }
 
+// A list shows the beginning of a long text.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	id, err := s.client.Remember(t.Context(), oxbow.NewMemory{UserID: "ada", Content: strings.Repeat("鸬鹚", 100_000)})
+	require.NoError(t, err)
+	ada := s.signedIn(t, "ada")
+	for _, path := range []string{"/memories", "/facts", "/activity"} {
+		list := ada.get(t, path).text
+		require.Contains(t, list, strings.Repeat("鸬鹚", 150)+"…", path)
+		require.Less(t, len(list), 10_000, path)
+	}
+	require.Contains(t, ada.get(t, "/memories/"+id.String()).text, strings.Repeat("鸬鹚", 100_000))
+}
+
 func TestSensitiveTexts(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -218,6 +218,17 @@ func (p *view) ISO(at time.Time) string {
 	return at.In(p.v.zone).Format(time.DateOnly)
 }
 
+// Short returns the beginning of a text, for a list.
+func (p *view) Short(text string) string {
+	n := 0
+	for i := range text {
+		if n++; n > 300 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
 // Percent formats a share.
 func (p *view) Percent(share float64) string { return strconv.Itoa(int(share*100+0.5)) + "%" }
 
