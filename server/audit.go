@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -104,7 +105,7 @@ func (a *audit) run() {
 	}
 }
 
-// write stores entries. It tries again while the database cannot be reached, for a minute.
+// write stores entries. It tries again while the database cannot be reached, for a minute. Another error would return.
 func (a *audit) write(batch []store.Access) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -112,6 +113,9 @@ func (a *audit) write(batch []store.Access) {
 		err := a.persist(ctx, batch)
 		if err == nil {
 			return
+		}
+		if !errors.Is(err, store.ErrUnreachable) {
+			cancel()
 		}
 		select {
 		case <-ctx.Done():
