@@ -13,7 +13,7 @@ user=tour-$$
 call() {
 	echo "$1 $2 ${3-}" >&2
 	curl --silent --show-error --fail-with-body --request "$1" "${OXBOW_URL:-http://127.0.0.1:8080}/v1/users/$user$2" \
-		--header "Authorization: Bearer $OXBOW_API_KEY" ${3:+--json "$3"}
+		--header "Authorization: Bearer $OXBOW_API_KEY" ${3:+--json "$3"} || return
 	echo
 }
 
@@ -21,7 +21,13 @@ call() {
 field() { sed -nE "s/.*\"$1\":\"?([^\",}]*).*/\1/p"; }
 
 # searchable ID waits until the worker has processed a memory.
-searchable() { until call GET "/operations/$1" 2>/dev/null | grep --quiet '"searchable":true'; do sleep 0.2; done; }
+searchable() {
+	local operation=''
+	until grep --quiet '"searchable":true' <<<"$operation"; do
+		sleep 0.2
+		operation=$(call GET "/operations/$1" 2>/dev/null) || { echo "$operation" >&2; return 1; }
+	done
+}
 
 echo "1. A fact. The answer has its id, and comes after the commit."
 added=$(call POST /memories '{"content": "Ada lives in Lisbon", "valid_at": "2015-03-01T00:00:00Z"}')
@@ -40,9 +46,10 @@ call GET '/facts?valid_as_of=2020-01-01T00:00:00Z'
 call POST /timeline '{"topic": "Where does Ada live?"}'
 
 echo "4. Text for a prompt."
-call POST /context '{"query": "Shall we meet tonight?", "max_tokens": 200}'
+call POST /context '{"query": "Shall we meet where Ada lives?", "max_tokens": 200}'
 
 echo "5. What was read and changed, and by whom."
+sleep 1 # the log is written within a second
 call GET /log
 
 echo "6. Everything about her is erased, with a receipt."
