@@ -22,7 +22,7 @@ const nonroot = 65532
 type image struct {
 	root, program string
 	env           []string          // of the Dockerfile
-	ports         map[string]string // of the Dockerfile's addresses, and free ones that replace them on this machine
+	ports         map[string]string // of the Dockerfile's addresses, and those of this machine that replace them
 	started       []*service
 }
 
@@ -36,6 +36,12 @@ func newImage(root, oxbow, dockerfile string) *image {
 			i.env = append(i.env, strings.Fields(variables)...)
 		}
 	}
+	i.choosePorts()
+	return i
+}
+
+// choosePorts chooses free ports, because programs on one machine share ports and containers do not.
+func (i *image) choosePorts() {
 	for _, variable := range i.env {
 		_, port, found := strings.Cut(variable, "=0.0.0.0:")
 		if !found {
@@ -43,7 +49,6 @@ func newImage(root, oxbow, dockerfile string) *image {
 		}
 		i.ports[port] = freePort()
 	}
-	return i
 }
 
 func cutLast(s, separator string) (before, after string, found bool) {
@@ -96,8 +101,9 @@ type service struct {
 	ended chan error
 }
 
-// start starts a service and waits until ready is nil.
+// start starts a service with new ports and waits until ready is nil.
 func (i *image) start(ctx context.Context, env []string, ready func() error, args ...string) *service {
+	i.choosePorts()
 	s := &service{cmd: i.command(ctx, env, args...), ended: make(chan error, 1)}
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
 	must.OK(s.cmd.Start())
