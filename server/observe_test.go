@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,9 +41,18 @@ func TestMetrics(t *testing.T) {
 	require.NotContains(t, text, `"ada"`)
 	page, err := os.ReadFile("../docs/observability.md")
 	require.NoError(t, err)
-	for _, found := range regexp.MustCompile(`(?m)^# TYPE (oxbow_\w+)`).FindAllStringSubmatch(text, -1) {
-		require.Contains(t, string(page), "`"+found[1]+"`")
+	_, section, found := strings.Cut(string(page), "`oxbow serve --metrics-addr")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	require.ElementsMatch(t, submatches(`(?m)^# TYPE (oxbow_\w+)`, text), submatches("\n\\| `(\\w+)` \\|", section))
+}
+
+// submatches returns the first group of each match.
+func submatches(pattern, text string) (found []string) {
+	for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		found = append(found, match[1])
 	}
+	return found
 }
 
 // A request continues the trace that its caller names, and so does the job that it causes.
