@@ -43,7 +43,7 @@ type Host interface {
 	// Log adds an entry to the log of accesses, and FlushLog returns once all entries are written.
 	Log(entry store.Access)
 	FlushLog(ctx context.Context) error
-	// Note writes what an operator changed to the log of the program. args are names and values.
+	// Note writes to the log of the program what an operator changed, or why a sign-in failed. args are names and values.
 	Note(ctx context.Context, text string, args ...any)
 	// Limit returns an error if a key, or a user signed in at the issuer, makes too many requests. LimitLogin does so for
 	// attempts to sign in from the address of a request.

@@ -1,11 +1,13 @@
 package pages_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -166,7 +168,11 @@ func newProvider(t *testing.T) *provider {
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	s := setup(t, func(c *server.Config) { c.Issuer, c.Audience, c.ClientID = p.url, "oxbow", "pages" })
+	var noted bytes.Buffer
+	s := setup(t, func(c *server.Config) {
+		c.Issuer, c.Audience, c.ClientID = p.url, "oxbow", "pages"
+		c.Logger = slog.New(slog.NewTextHandler(&noted, nil))
+	})
 	b := s.visitor(t)
 	require.Contains(t, b.get(t, "/login").text, `href="/signin"`)
 	in := b.get(t, "/signin")
@@ -174,15 +180,23 @@ func TestSignIn(t *testing.T) {
 	require.Contains(t, in.text, "Signed in as ada")
 	require.Equal(t, "ada", one[string](t, s, `select user_id from oxbow.page_sessions where key_id is null`))
 
-	refused := func(b *browser, path string) {
+	refused := func(b *browser, path, reason string) {
 		t.Helper()
 		a := b.get(t, path)
 		require.Equal(t, 401, a.status, a.text)
+		require.Contains(t, noted.String(), reason)
 		require.Contains(t, a.text, "did not work")
 		require.True(t, strings.HasPrefix(b.get(t, "/settings").path, "/login"))
 	}
-	refused(s.visitor(t), "/signin/callback?code=the+code&state=stolen")
+	refused(s.visitor(t), "/signin/callback?code=the+code&state=stolen", "no request of this browser")
 	p.nonce = "another"
-	refused(s.visitor(t), "/signin")
+	refused(s.visitor(t), "/signin", "another nonce")
 	require.Equal(t, 404, setup(t).visitor(t).get(t, "/signin").status, "without an issuer")
+	var last answer
+	for range 200 {
+		if last = b.get(t, "/signin/callback"); last.status == 429 {
+			break
+		}
+	}
+	require.Equal(t, 429, last.status)
 }

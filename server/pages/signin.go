@@ -43,6 +43,9 @@ func (s *Site) signIn(v *visit) error {
 
 // signedIn takes the issuer's answer.
 func (s *Site) signedIn(v *visit) error {
+	if err := s.Host.LimitLogin(v.Request); err != nil {
+		return err
+	}
 	config, issuer, err := s.oauth(v)
 	if err != nil {
 		return err
@@ -50,6 +53,7 @@ func (s *Site) signedIn(v *visit) error {
 	user, err := s.verified(v, config, issuer)
 	http.SetCookie(v.w, s.cookie(v.Request, "signin", "", 0))
 	if err != nil {
+		s.Host.Note(v.Context(), "a sign-in at the issuer failed", "error", err)
 		return v.renderAs(http.StatusUnauthorized, "login", loginForm{Next: "/", Issuer: true, Wrong: "login_issuer"})
 	}
 	if err := s.begin(v, user, uuid.Nil); err != nil {
