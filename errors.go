@@ -20,6 +20,10 @@ var (
 	ErrNotTrait = store.ErrNotTrait
 	// ErrNoReceipt reports that the proof does not belong to an erasure of that user or memory.
 	ErrNoReceipt = store.ErrNoReceipt
+	// ErrNoAnswer reports that the user has no such answer, or no longer (policy answer_days).
+	ErrNoAnswer = store.ErrNoAnswer
+	// ErrNoAdjustment reports that the user has no such adjustment.
+	ErrNoAdjustment = store.ErrNoAdjustment
 	// ErrSealed reports that the client has no key for a sealed memory or message.
 	ErrSealed = store.ErrSealed
 	// ErrDenied reports that the database role lacks a privilege, or may only see another user.

@@ -60,7 +60,7 @@ create table oxbow.weight_log (
   memory_id   uuid not null,
   at          timestamptz not null default clock_timestamp(), -- when it was noted
   cause       text not null check (cause in
-    ('mentioned', 'used', 'negated', 'classified', 'restored', 'reviewed', 'merged', 'unmerged')),
+    ('mentioned', 'used', 'negated', 'classified', 'restored', 'reviewed', 'merged', 'unmerged', 'feedback')),
   before      double precision not null, -- the unclamped weight at that moment, without the event and with it
   after       double precision not null,
   times       bigint not null default 1, -- the number of mentions or uses that the row adds up

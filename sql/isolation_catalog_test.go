@@ -62,6 +62,10 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 		`update oxbow.api_answers set answer = '{"is": "cormorant"}' where user_id = $1`,
 		"update oxbow.api_log set target = 'cormorant' where user_id = $1",
 		"update oxbow.llm_calls set error = 'cormorant' where user_id = $1",
+		"update oxbow.answers set query = 'cormorant' where user_id = $1",
+		"update oxbow.feedback_signals set query = 'cormorant', reason = 'cormorant' where user_id = $1",
+		"update oxbow.suppressions set query = 'cormorant', terms = '{cormorant}' where user_id = $1",
+		"update oxbow.adjustments set cause = 'cormorant' where user_id = $1",
 		"update oxbow.memory_sources set session_id = 'cormorant' where user_id = $1",
 		`update oxbow.reflection_cycles set dropped = '["cormorant"]' where user_id = $1`,
 		`insert into oxbow.memories (user_id, content, modality, reference, topic)
@@ -113,7 +117,7 @@ func attempt(t *testing.T, tx db, sql string, args ...any) (text string, affecte
 }
 
 // withoutText lists the tables of user data in which no column has a text of the user's.
-var withoutText = []string{"activity", "document_chunks", "entity_edges", "entity_mentions", "extractions",
+var withoutText = []string{"activity", "document_chunks", "entity_edges", "entity_mentions", "extractions", "feedback_subjects",
 	"indexed_vectors", "memory_gists", "memory_links", "memory_term_stats", "memory_vectors", "page_sessions",
 	"trait_refusals", "vector_slots"}
 

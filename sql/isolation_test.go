@@ -93,6 +93,10 @@ func populate(t testing.TB, tx db, user string) {
 		"insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values ($1, 'fact', $2, 's')",
 		user, first)
 	exec(t, tx, "insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')", user)
+	exec(t, tx, `select oxbow.feedback($1, 'wrong', array[$2::text::uuid],
+		oxbow.answered($1, 'Who painted it?', array[$2::text::uuid], session_id => 's'))`, user, first)
+	exec(t, tx, `insert into oxbow.adjustments (user_id, kind, memory_type, memory_id, before, after, cause, signals)
+		values ($1, 'memory_weight', 'fact', $2, 1, 0.5, 'c', '{}')`, user, first)
 	exec(t, tx, `insert into oxbow.trait_evidence (user_id, trait_id, direction, memory_type, memory_id, quality,
 		session_key, observed_at, timezone, event_seq)
 		values ($1, $2, 'supporting', 'fact', $3, 'C', 's', now(), 'UTC', 1)`, user, trait, first)

@@ -23,6 +23,61 @@ ALTER TABLE oxbow.activity ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 ALTER TABLE ONLY oxbow.activity
     ADD CONSTRAINT activity_pkey PRIMARY KEY (user_id, id);
 
+-- adjustments
+
+CREATE TABLE oxbow.adjustments (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    kind text NOT NULL,
+    memory_type oxbow.memory_type,
+    memory_id uuid,
+    target jsonb DEFAULT '{}'::jsonb NOT NULL,
+    before double precision NOT NULL,
+    after double precision NOT NULL,
+    cause text NOT NULL,
+    signals uuid[] NOT NULL,
+    score double precision DEFAULT 0 NOT NULL,
+    expires_at timestamp with time zone,
+    undone_at timestamp with time zone,
+    undone_by text,
+    CONSTRAINT adjustments_kind_check CHECK ((kind = ANY (ARRAY['memory_weight'::text, 'trait_confidence'::text, 'relation_weight'::text, 'skill'::text, 'policy'::text]))),
+    CONSTRAINT adjustments_undone_by_check CHECK ((undone_by = ANY (ARRAY['person'::text, 'expiry'::text, 'worse'::text])))
+);
+
+ALTER TABLE ONLY oxbow.adjustments
+    ADD CONSTRAINT adjustments_pkey PRIMARY KEY (user_id, id);
+
+CREATE INDEX adjustments_due_idx ON oxbow.adjustments USING btree (expires_at) WHERE (undone_at IS NULL);
+
+CREATE INDEX adjustments_memory_idx ON oxbow.adjustments USING btree (user_id, memory_type, memory_id, at);
+
+ALTER TABLE ONLY oxbow.adjustments
+    ADD CONSTRAINT adjustments_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- answers
+
+CREATE TABLE oxbow.answers (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    session_id text,
+    query text NOT NULL,
+    recalled uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    used uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    CONSTRAINT query_length CHECK (((octet_length(query) <= 50000) OR oxbow.reject('query'::text, query, 'must have at most 50,000 bytes'::text))),
+    CONSTRAINT session_length CHECK ((COALESCE(((octet_length(session_id) >= 1) AND (octet_length(session_id) <= 1024)), true) OR oxbow.reject('session_id'::text, session_id, 'must have 1 to 1024 bytes'::text)))
+);
+
+ALTER TABLE ONLY oxbow.answers
+    ADD CONSTRAINT answers_pkey PRIMARY KEY (user_id, id);
+
+CREATE INDEX answers_old_idx ON oxbow.answers USING btree (at);
+
+CREATE INDEX answers_recent_idx ON oxbow.answers USING btree (user_id, at DESC);
+
+CREATE INDEX answers_session_idx ON oxbow.answers USING btree (user_id, session_id, at DESC) WHERE (session_id IS NOT NULL);
+
 -- api_answers
 
 CREATE TABLE oxbow.api_answers (
@@ -276,6 +331,75 @@ CREATE INDEX fact_subjects_memory_idx ON oxbow.fact_subjects USING btree (user_i
 
 ALTER TABLE ONLY oxbow.fact_subjects
     ADD CONSTRAINT fact_subjects_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_fact(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- feedback_signals
+
+CREATE TABLE oxbow.feedback_signals (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    source text NOT NULL,
+    kind text NOT NULL,
+    type text NOT NULL,
+    confidence double precision NOT NULL,
+    targets text[] DEFAULT '{}'::text[] NOT NULL,
+    action_hint text[] DEFAULT '{}'::text[] NOT NULL,
+    parts jsonb,
+    answer_id uuid,
+    session_id text,
+    message_id uuid,
+    query text,
+    reason text,
+    external_id text,
+    actor text DEFAULT 'app'::text NOT NULL,
+    dispatched_at timestamp with time zone,
+    CONSTRAINT action_hint_known CHECK (((action_hint <@ '{penalty,invalidate,prefer}'::text[]) OR oxbow.reject('action_hint'::text, (action_hint)::text, 'must be of penalty, invalidate and prefer'::text))),
+    CONSTRAINT confidence_range CHECK ((((confidence >= (0)::double precision) AND (confidence <= (1)::double precision)) OR oxbow.reject('confidence'::text, (confidence)::text, 'must be between 0 and 1'::text))),
+    CONSTRAINT external_id_length CHECK ((COALESCE(((octet_length(external_id) >= 1) AND (octet_length(external_id) <= 1024)), true) OR oxbow.reject('external_id'::text, external_id, 'must have 1 to 1024 bytes'::text))),
+    CONSTRAINT feedback_signals_source_check CHECK ((source = ANY (ARRAY['explicit'::text, 'judge'::text]))),
+    CONSTRAINT feedback_signals_type_check CHECK ((type = ANY (ARRAY['negative'::text, 'positive'::text, 'neutral'::text, 'mixed'::text]))),
+    CONSTRAINT kind_known CHECK ((
+CASE source
+    WHEN 'explicit'::text THEN (kind = ANY (ARRAY['helpful'::text, 'wrong'::text, 'outdated'::text, 'not_about_me'::text, 'too_much'::text]))
+    ELSE (kind = ANY (ARRAY['correction'::text, 'complaint'::text, 'repeated_question'::text, 'rephrasing'::text, 'thanks'::text]))
+END OR oxbow.reject('kind'::text, kind, 'must be helpful, wrong, outdated, not_about_me or too_much'::text))),
+    CONSTRAINT reason_length CHECK ((COALESCE((octet_length(reason) <= 10000), true) OR oxbow.reject('reason'::text, reason, 'must have at most 10,000 bytes'::text))),
+    CONSTRAINT targets_known CHECK (((targets <@ '{reasoning,final_answer,style,tool_choice}'::text[]) OR oxbow.reject('targets'::text, (targets)::text, 'must be of reasoning, final_answer, style and tool_choice'::text)))
+);
+
+ALTER TABLE ONLY oxbow.feedback_signals
+    ADD CONSTRAINT feedback_signals_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY oxbow.feedback_signals
+    ADD CONSTRAINT feedback_signals_user_id_external_id_key UNIQUE (user_id, external_id);
+
+ALTER TABLE ONLY oxbow.feedback_signals
+    ADD CONSTRAINT feedback_signals_user_id_message_id_key UNIQUE (user_id, message_id);
+
+CREATE INDEX feedback_signals_recent_idx ON oxbow.feedback_signals USING btree (user_id, at DESC);
+
+CREATE INDEX feedback_signals_waiting_idx ON oxbow.feedback_signals USING btree (at) WHERE (dispatched_at IS NULL);
+
+-- feedback_subjects
+
+CREATE TABLE oxbow.feedback_subjects (
+    user_id text NOT NULL,
+    signal_id uuid NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    share double precision DEFAULT 1 NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.feedback_subjects
+    ADD CONSTRAINT feedback_subjects_pkey PRIMARY KEY (user_id, signal_id, memory_type, memory_id);
+
+CREATE INDEX feedback_subjects_memory_idx ON oxbow.feedback_subjects USING btree (user_id, memory_type, memory_id);
+
+ALTER TABLE ONLY oxbow.feedback_subjects
+    ADD CONSTRAINT feedback_subjects_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY oxbow.feedback_subjects
+    ADD CONSTRAINT feedback_subjects_user_id_signal_id_fkey FOREIGN KEY (user_id, signal_id) REFERENCES oxbow.feedback_signals(user_id, id) ON DELETE CASCADE;
 
 -- indexed_vectors
 
@@ -1755,6 +1879,38 @@ CREATE TABLE oxbow.settings (
 ALTER TABLE ONLY oxbow.settings
     ADD CONSTRAINT settings_pkey PRIMARY KEY (key);
 
+-- suppressions
+
+CREATE TABLE oxbow.suppressions (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    signal_id uuid NOT NULL,
+    query text,
+    terms text[],
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.suppressions
+    ADD CONSTRAINT suppressions_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY oxbow.suppressions
+    ADD CONSTRAINT suppressions_user_id_signal_id_memory_type_memory_id_key UNIQUE (user_id, signal_id, memory_type, memory_id);
+
+CREATE INDEX suppressions_active_idx ON oxbow.suppressions USING btree (user_id, expires_at);
+
+CREATE INDEX suppressions_memory_idx ON oxbow.suppressions USING btree (user_id, memory_type, memory_id);
+
+CREATE INDEX suppressions_old_idx ON oxbow.suppressions USING btree (expires_at);
+
+ALTER TABLE ONLY oxbow.suppressions
+    ADD CONSTRAINT suppressions_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY oxbow.suppressions
+    ADD CONSTRAINT suppressions_user_id_signal_id_fkey FOREIGN KEY (user_id, signal_id) REFERENCES oxbow.feedback_signals(user_id, id) ON DELETE CASCADE;
+
 -- trait_clues
 
 CREATE TABLE oxbow.trait_clues (
@@ -1927,7 +2083,7 @@ CREATE TABLE oxbow.weight_log (
     after double precision NOT NULL,
     times bigint DEFAULT 1 NOT NULL,
     actor text DEFAULT 'system'::text NOT NULL,
-    CONSTRAINT weight_log_cause_check CHECK ((cause = ANY (ARRAY['mentioned'::text, 'used'::text, 'negated'::text, 'classified'::text, 'restored'::text, 'reviewed'::text, 'merged'::text, 'unmerged'::text])))
+    CONSTRAINT weight_log_cause_check CHECK ((cause = ANY (ARRAY['mentioned'::text, 'used'::text, 'negated'::text, 'classified'::text, 'restored'::text, 'reviewed'::text, 'merged'::text, 'unmerged'::text, 'feedback'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0.05');
 

@@ -17,6 +17,10 @@ import (
 // moment.
 var shadowCalls = []string{
 	"add_memory($1, 'Sails')", "add_memory($1, 'Sails', 'insight', '{}')", "attachments($1, $2[1], $3)",
+	"adjustments_of($1)", "adjustments_of($1, $2[1])", "answered($1, 'boat?', $2, $2[1:1], 's', $3)",
+	"feedback($1, 'wrong', $2[1:1], query => 'boat?', reason => 'why', external_id => 'e')",
+	"feedback($1, 'helpful', answer_id => oxbow.answered($1, 'boat?', $2))",
+	"rollback($1, oxbow.adjust($1, 'fact', $2[1], 0.5, 'why', '{}', 0, $3))",
 	"operation($1, $2[1])", "retry_operation($1, $2[1])", "search($1, 'boat', $4, '{general}')",
 	"context($1, 'boat', $4, agent => 'a')", "context($1, null, null, agent => 'a', types => '{fact}')",
 	"context_parts($1, 'boat', null, 50, '{fact,trait}', '{work}', 'a', $3)",

@@ -35,6 +35,10 @@ var (
 	// ErrNoReceipt reports that the receipt belongs to no erasure, or to one of another user or
 	// memory.
 	ErrNoReceipt = errors.New("no such receipt")
+	// ErrNoAnswer reports that the user has no such answer.
+	ErrNoAnswer = errors.New("no such answer")
+	// ErrNoAdjustment reports that the user has no such adjustment.
+	ErrNoAdjustment = errors.New("no such adjustment")
 	// ErrDenied reports that the database role lacks a privilege or may only see another user.
 	ErrDenied = errors.New("the database refuses access")
 	// ErrNotMigrated reports that the database has no Oxbow schema.
@@ -99,6 +103,8 @@ var known = map[string]struct {
 	"OX105": {ErrNotTrait, ""},
 	"OX110": {ErrNoFile, ""},
 	"OX120": {ErrNoKey, ""},
+	"OX130": {ErrNoAnswer, ""},
+	"OX131": {ErrNoAdjustment, ""},
 	"42501": {ErrDenied, "connect as a member of oxbow_worker or of the schema's owner"},
 	"3F000": {ErrNotMigrated, "run oxbow migrate up"},                     // invalid_schema_name
 	"42P01": {ErrNotMigrated, "run oxbow migrate up"},                     // undefined_table

@@ -39,6 +39,8 @@ const (
 	SettleLeveled        = "settle.leveled"
 	FlushBatch           = "flush_activity.batch"
 	SensoryBatch         = "sensory.batch"
+	DispatchWritten      = "dispatch.written" // nothing is committed
+	DispatchBatch        = "dispatch.batch"   // between two transactions
 	SweepStep            = "sweep.step"
 	TriggerAsked         = "check_trigger.asked"
 	MigrateStep          = "migrate.step"      // between two steps of a migration
@@ -52,5 +54,5 @@ func Worker() []string {
 		ExtractDone, ExtractCommitted, ReconcileDecided, ReconcileWritten, ReconcileCommitted,
 		MergeDecided, MergeWritten, MergeCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
 		ReflectWritten, ReflectCommitted, ContradictionWritten, ReviewDecided, ReviewWritten,
-		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, SweepStep, TriggerAsked}
+		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, DispatchWritten, DispatchBatch, SweepStep, TriggerAsked}
 }

@@ -170,6 +170,7 @@ begin
      where m.user_id = _user_id and m.id = _id order by 1 for update
   loop
     perform oxbow.erase_from_reflection(_user_id, _id);
+    perform oxbow.erase_from_feedback(_user_id, _id);
     -- The history of a memory that it replaced or coexists with quotes its content, and gives the reason in a model's
     -- words.
     update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null

@@ -99,6 +99,7 @@ declare
   _repeated uuid[] := '{}';            -- and which one
   _whole constant boolean := coalesce(recall.mode in ('review', 'debug'), false);
   _archived record;
+  _suppressed uuid[];                  -- memories that were wrong for a question like this
 begin
   perform oxbow.check_access(recall.user_id);
   perform oxbow.check_question('query', recall.query, vector_dims(recall.embedding), recall.types, _known,
@@ -161,6 +162,9 @@ begin
     select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _archived;
   end if;
   _weight := oxbow.channel_weights();
+  if recall.mode is distinct from 'debug' then
+    _suppressed := oxbow.suppressed(recall.user_id, recall.query, _now);
+  end if;
 
   -- 1: the best; if some of them only repeat others, 2: those that were not among them, and 3: the repetitions
   for _pass in 1 .. 3 loop
@@ -207,6 +211,7 @@ begin
            coalesce(s.text / e.text, 0) * _weight.text + coalesce(s.vector / e.vector, 0) * _weight.vector
            + coalesce(s.entity / e.entity, 0) * _weight.entity as score
       from summed s, every e
+     where _suppressed is null or s.id <> all(_suppressed)
   ), reachable as (
     -- Leave out a score that, with the highest boosts, weight and modality, stays below that of the last place with the
     -- lowest.
@@ -273,7 +278,9 @@ begin
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance_boost,
            'modality', nullif(b.modality_weight, 1), 'session', b.session_id, 'level', nullif(b.level, 'full'),
            'left_out', case when recall.mode = 'debug' then
-             oxbow.recall_left_out(recall.user_id, b.type, b.id, _filter) end))
+             oxbow.recall_left_out(recall.user_id, b.type, b.id, _filter) end,
+           'suppressed', case when recall.mode = 'debug' and b.id = any(
+             oxbow.suppressed(recall.user_id, recall.query, _now)) then true end))
          || case when b.type = 'trait' then jsonb_strip_nulls(jsonb_build_object(
            'stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', b.trait_subtype,
            'confidence', coalesce((_then #>> array[b.id::text, 'confidence'])::double precision,

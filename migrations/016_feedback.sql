@@ -1,0 +1,136 @@
+-- Feedback: what replies used, what people said of them, and what was adjusted because of it.
+
+-- Replies for which an application reported what was recalled and what was used (oxbow.answered).
+create table oxbow.answers (
+  user_id    text not null,
+  id         uuid not null default gen_random_uuid(),
+  at         timestamptz not null default now(),
+  session_id text,
+  query      text not null,              -- the question; empty: unknown
+  recalled   uuid[] not null default '{}', -- memories, best first
+  used       uuid[] not null default '{}', -- those that the reply used
+  constraint query_length check (octet_length(query) <= 50000
+    or oxbow.reject('query', query, 'must have at most 50,000 bytes')),
+  constraint session_length check (coalesce(octet_length(session_id) between 1 and 1024, true)
+    or oxbow.reject('session_id', session_id, 'must have 1 to 1024 bytes')),
+  primary key (user_id, id)
+);
+create index answers_recent_idx on oxbow.answers (user_id, at desc);
+create index answers_session_idx on oxbow.answers (user_id, session_id, at desc) where session_id is not null;
+create index answers_old_idx on oxbow.answers (at);
+
+-- Signals: what a person thinks of an answer or a memory (U §4). Explicit ones come from oxbow.feedback, the others from
+-- the job judge, which reads conversations: one per message.
+create table oxbow.feedback_signals (
+  user_id       text not null,
+  id            uuid not null default gen_random_uuid(),
+  at            timestamptz not null default now(),
+  source        text not null check (source in ('explicit', 'judge')),
+  kind          text not null, -- explicit: what the person said; judge: what the message is
+  type          text not null check (type in ('negative', 'positive', 'neutral', 'mixed')),
+  confidence    double precision not null,
+  targets       text[] not null default '{}',  -- of reasoning, final_answer, style, tool_choice
+  action_hint   text[] not null default '{}',  -- of penalty, invalidate, prefer
+  parts         jsonb,                         -- mixed: the type for each target
+  answer_id     uuid,
+  session_id    text,
+  message_id    uuid,                          -- judge: the message that was judged
+  query         text,                          -- the question that was answered
+  reason        text,
+  external_id   text,
+  actor         text not null default 'app',
+  dispatched_at timestamptz,                   -- null: the job dispatch has not yet counted it
+  constraint kind_known check (
+    case source when 'explicit' then kind in ('helpful', 'wrong', 'outdated', 'not_about_me', 'too_much')
+                else kind in ('correction', 'complaint', 'repeated_question', 'rephrasing', 'thanks') end
+    or oxbow.reject('kind', kind, 'must be helpful, wrong, outdated, not_about_me or too_much')),
+  constraint confidence_range check (confidence between 0 and 1
+    or oxbow.reject('confidence', confidence::text, 'must be between 0 and 1')),
+  constraint targets_known check (targets <@ '{reasoning,final_answer,style,tool_choice}'
+    or oxbow.reject('targets', targets::text, 'must be of reasoning, final_answer, style and tool_choice')),
+  constraint action_hint_known check (action_hint <@ '{penalty,invalidate,prefer}'
+    or oxbow.reject('action_hint', action_hint::text, 'must be of penalty, invalidate and prefer')),
+  constraint reason_length check (coalesce(octet_length(reason) <= 10000, true)
+    or oxbow.reject('reason', reason, 'must have at most 10,000 bytes')),
+  constraint external_id_length check (coalesce(octet_length(external_id) between 1 and 1024, true)
+    or oxbow.reject('external_id', external_id, 'must have 1 to 1024 bytes')),
+  primary key (user_id, id),
+  unique (user_id, message_id),
+  unique (user_id, external_id)
+);
+create index feedback_signals_recent_idx on oxbow.feedback_signals (user_id, at desc);
+create index feedback_signals_waiting_idx on oxbow.feedback_signals (at) where dispatched_at is null;
+
+-- The memories that a signal is about.
+create table oxbow.feedback_subjects (
+  user_id     text not null,
+  signal_id   uuid not null,
+  memory_type oxbow.memory_type not null,
+  memory_id   uuid not null,
+  share       double precision not null default 1, -- of the signal, if it is about several
+  primary key (user_id, signal_id, memory_type, memory_id),
+  foreign key (user_id, signal_id) references oxbow.feedback_signals on delete cascade,
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
+);
+create index feedback_subjects_memory_idx on oxbow.feedback_subjects (user_id, memory_type, memory_id);
+
+-- Memories that recall leaves out for questions like one that they answered wrongly.
+create table oxbow.suppressions (
+  user_id     text not null,
+  id          uuid not null default gen_random_uuid(),
+  memory_type oxbow.memory_type not null,
+  memory_id   uuid not null,
+  signal_id   uuid not null,
+  query       text,              -- null: for all questions
+  terms       text[],            -- of the question
+  created_at  timestamptz not null default now(),
+  expires_at  timestamptz not null,
+  primary key (user_id, id),
+  unique (user_id, signal_id, memory_type, memory_id),
+  foreign key (user_id, signal_id) references oxbow.feedback_signals on delete cascade,
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
+);
+create index suppressions_active_idx on oxbow.suppressions (user_id, expires_at);
+create index suppressions_memory_idx on oxbow.suppressions (user_id, memory_type, memory_id);
+create index suppressions_old_idx on oxbow.suppressions (expires_at);
+
+-- What the job dispatch changed because of signals, and what became of it. Each can be undone (oxbow.rollback).
+create table oxbow.adjustments (
+  user_id     text not null,
+  id          uuid not null default gen_random_uuid(),
+  at          timestamptz not null default clock_timestamp(),
+  kind        text not null check (kind in ('memory_weight', 'trait_confidence', 'relation_weight', 'skill', 'policy')),
+  memory_type oxbow.memory_type,   -- memory_weight, trait_confidence: the memory
+  memory_id   uuid,
+  target      jsonb not null default '{}', -- otherwise: what was changed
+  before      double precision not null,
+  after       double precision not null,
+  cause       text not null,       -- in a sentence
+  signals     uuid[] not null,     -- that led to it
+  score       double precision not null default 0, -- sum of the signals about it before the change, negative: bad
+  expires_at  timestamptz,         -- when it is undone by itself; null: never
+  undone_at   timestamptz,
+  undone_by   text check (undone_by in ('person', 'expiry', 'worse')),
+  primary key (user_id, id),
+  foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
+);
+create index adjustments_memory_idx on oxbow.adjustments (user_id, memory_type, memory_id, at);
+create index adjustments_due_idx on oxbow.adjustments (expires_at) where undone_at is null;
+
+insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, source, meaning) values
+  ('answer_days', 90, 1, 3650, 'days', 'U §10', 'for which it is kept what replies recalled and used'),
+  ('feedback_window_days', 7, 0.1, 365, 'days', 'U §5', 'within which signals about a memory add up'),
+  ('feedback_confidence', 0.6, 0, 1, 'confidence', 'U §5', 'minimum of a signal that counts'),
+  ('feedback_agreeing', 2, 1, 100, 'signals', 'U §6', 'number of signals of one direction that adjust a memory'),
+  ('feedback_certain', 0.95, 0.5, 1, 'confidence', 'U §6', 'of a single signal that adjusts a memory by itself'),
+  ('feedback_penalty', 0.5, 0.05, 1, 'of the strength', 'U §6', 'kept of a memory''s strength after a penalty'),
+  ('feedback_reward', 1.3, 1, 3, 'times the strength', 'U §6', 'of a memory that helped repeatedly'),
+  ('feedback_adjustment_days', 90, 1, 3650, 'days', 'U §6', 'after which an adjustment is undone by itself'),
+  ('feedback_suppress_days', 30, 0.1, 3650, 'days', 'U §6', 'for which a wrong memory is left out for like questions'),
+  ('feedback_similar', 0.5, 0.1, 1, 'of the words', 'U §6',
+    'common to two questions (Jaccard index) from which they are alike'),
+  ('feedback_trait', 0.2, 0, 0.9, 'of the confidence', 'U §6', 'removed from a trait by agreeing signals against it');
+
+---- create above / drop below ----
+
+drop table oxbow.adjustments, oxbow.suppressions, oxbow.feedback_subjects, oxbow.feedback_signals, oxbow.answers cascade;

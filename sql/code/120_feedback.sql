@@ -1,0 +1,212 @@
+-- Feedback: an application reports which memories a reply used, and what the person said of it. A signal changes no
+-- memory by itself, except where the person names one memory; the job dispatch adds signals up (121_dispatch.sql).
+
+-- answered records a reply: the question, the memories that were recalled for it, best first, and those that it used.
+-- Used ones count as used (touch), the others as accessed. Ids of unknown memories are left out. It returns the id of
+-- the answer, to which feedback refers. Answers are kept for answer_days.
+--   recalled  at most 1,000 ids
+--   used      null: unknown, and then feedback about the answer is about all that were recalled
+create or replace function oxbow.answered(user_id text, query text, recalled uuid[], used uuid[] default null,
+  session_id text default null, at timestamptz default now()) returns uuid
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  _id constant uuid := gen_random_uuid();
+  _known uuid[];
+  _used uuid[];
+begin
+  perform oxbow.check_access(answered.user_id);
+  if answered.at is null or not isfinite(answered.at) then
+    perform oxbow.reject('at', answered.at::text, 'must be finite');
+  elsif cardinality(answered.recalled) > 1000 or cardinality(answered.used) > 1000 then
+    perform oxbow.reject('recalled', cardinality(answered.recalled) || ' ids', 'must have at most 1,000 ids');
+  end if;
+  select array_agg(i.id order by i.nth) into _known
+    from (select r.id, min(r.nth) as nth
+            from unnest(answered.recalled || answered.used) with ordinality r(id, nth) group by r.id) i
+   where exists (select from oxbow.memories m where m.user_id = answered.user_id and m.id = i.id);
+  select array_agg(k.id order by k.nth) into _used
+    from unnest(_known) with ordinality k(id, nth) where k.id = any(answered.used);
+  insert into oxbow.answers (user_id, id, at, session_id, query, recalled, used)
+  values (answered.user_id, _id, least(answered.at, now()), answered.session_id, coalesce(answered.query, ''),
+          coalesce(_known, '{}'), coalesce(_used, '{}'));
+  perform oxbow.touch(answered.user_id, _used, true, answered.at);
+  perform oxbow.touch(answered.user_id, array(select k.id from unnest(_known) k(id)
+                                                where k.id <> all(coalesce(_used, '{}'))), false, answered.at);
+  return _id;
+end $$;
+call oxbow.grant_app('answered');
+
+-- feedback records what a person said of memories or of an answer, and returns the id of the signal.
+--   kind         helpful; wrong: it is not so, or does not answer the question; outdated: it was so; not_about_me;
+--                too_much: it is mentioned too often
+--   ids          memories and traits that it is about; null: those that the answer used or, if unknown, recalled
+--   answer_id    the answer, from answered
+--   query        the question, if there is no answer
+--   external_id  repeating a call with the same one has no effect, and returns the earlier id
+-- At once: what is wrong is left out of recall for like questions, for all if the question is unknown, and too_much for
+-- like ones, for feedback_suppress_days. helpful ends that. If it names one memory, outdated ends a fact and
+-- not_about_me forgets the memory, which restore undoes, or dissolves the trait, which edit_trait undoes. An answer that
+-- rests on more than three memories suppresses none, because it is not known which of them is wrong. Everything else
+-- follows from several signals that agree, by the job dispatch.
+create or replace function oxbow.feedback(user_id text, kind text, ids uuid[] default null,
+  answer_id uuid default null, query text default null, reason text default null, external_id text default null,
+  actor text default 'app') returns uuid
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  _id uuid;
+  _answer oxbow.answers;
+  _about uuid[] := feedback.ids;
+  _known integer;
+  _actor constant text := oxbow.person_actor(coalesce(feedback.actor, 'app'));
+begin
+  perform oxbow.check_access(feedback.user_id);
+  if feedback.kind is null or feedback.kind not in ('helpful', 'wrong', 'outdated', 'not_about_me', 'too_much') then
+    perform oxbow.reject('kind', feedback.kind, 'must be helpful, wrong, outdated, not_about_me or too_much');
+  elsif feedback.answer_id is null and coalesce(cardinality(feedback.ids), 0) = 0 then
+    perform oxbow.reject('ids', feedback.ids::text, 'or answer_id must say what it is about');
+  elsif cardinality(feedback.ids) > 1000 then
+    perform oxbow.reject('ids', cardinality(feedback.ids) || ' ids', 'must have at most 1,000 ids');
+  end if;
+  if feedback.answer_id is not null then
+    select * into _answer from oxbow.answers a where a.user_id = feedback.user_id and a.id = feedback.answer_id;
+    if not found then
+      raise exception using errcode = 'OX130',
+        message = format('user %L has no answer %s', left(feedback.user_id, 255), feedback.answer_id),
+        detail  = 'Answers are kept for the number of days in the policy answer_days.';
+    end if;
+    _about := coalesce(_about, nullif(_answer.used, '{}'), _answer.recalled);
+  end if;
+  insert into oxbow.feedback_signals as s (user_id, source, kind, type, confidence, targets, action_hint, answer_id,
+    session_id, query, reason, external_id, actor)
+  values (feedback.user_id, 'explicit', feedback.kind, case feedback.kind when 'helpful' then 'positive'
+      else 'negative' end, 1, '{final_answer}', case feedback.kind when 'helpful' then '{prefer}'::text[]
+      when 'too_much' then '{penalty}' when 'wrong' then '{penalty}' else '{penalty,invalidate}' end,
+    feedback.answer_id, _answer.session_id, coalesce(nullif(_answer.query, ''), feedback.query), feedback.reason,
+    feedback.external_id, _actor)
+  on conflict on constraint feedback_signals_user_id_external_id_key do nothing
+  returning s.id into _id;
+  if not found then
+    return (select s.id from oxbow.feedback_signals s
+             where s.user_id = feedback.user_id and s.external_id = feedback.external_id);
+  end if;
+  insert into oxbow.feedback_subjects (user_id, signal_id, memory_type, memory_id, share)
+  select m.user_id, _id, m.memory_type, m.id, case when feedback.ids is null then 1.0 / greatest(cardinality(_about), 1)
+         else 1 end
+    from oxbow.memories m
+   where m.user_id = feedback.user_id and m.id in (select unnest(_about));
+  get diagnostics _known = row_count;
+  if _known = 0 and feedback.ids is not null then
+    raise exception using errcode = 'OX101',
+      message = format('user %L has no memory %s', left(feedback.user_id, 255), feedback.ids[1]),
+      detail  = 'It may have been erased: forgotten memories are kept for 30 days.';
+  end if;
+  perform oxbow.suppress_wrong(feedback.user_id, _id);
+  if cardinality(feedback.ids) = 1 then
+    perform oxbow.end_named(feedback.user_id, feedback.ids[1], feedback.kind, _actor, feedback.reason);
+  end if;
+  return _id;
+end $$;
+call oxbow.grant_app('feedback');
+
+-- suppress_wrong leaves what a signal is about out of recall for like questions, if it is wrong or too much, and ends
+-- that if it was helpful.
+create or replace function oxbow.suppress_wrong(_user_id text, _signal uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _said constant oxbow.feedback_signals := (
+    select s from oxbow.feedback_signals s where s.user_id = _user_id and s.id = _signal);
+  _terms constant text[] := oxbow.question_terms(_said.query);
+begin
+  if _said.type = 'positive' then
+    delete from oxbow.suppressions s
+     using oxbow.feedback_subjects f
+     where f.user_id = _user_id and f.signal_id = _signal and s.user_id = f.user_id
+       and s.memory_type = f.memory_type and s.memory_id = f.memory_id
+       and (s.terms is null or _terms is null
+         or oxbow.terms_alike(s.terms, _terms) >= oxbow.policy('feedback_similar'));
+  elsif _said.kind in ('wrong', 'too_much', 'correction', 'complaint')
+    and _said.confidence >= oxbow.policy('feedback_confidence') then
+    insert into oxbow.suppressions (user_id, memory_type, memory_id, signal_id, query, terms, expires_at)
+    select f.user_id, f.memory_type, f.memory_id, f.signal_id, _said.query, _terms,
+           now() + make_interval(secs => 86400 * oxbow.policy('feedback_suppress_days'))
+      from oxbow.feedback_subjects f
+     where f.user_id = _user_id and f.signal_id = _signal and f.share > 0.3
+       and (_terms is not null or _said.kind = 'wrong')
+    on conflict do nothing;
+  end if;
+end $$;
+call oxbow.grant_worker('suppress_wrong');
+
+-- end_named does at once what a person says of one memory: outdated ends a fact, not_about_me forgets it or dissolves a
+-- trait.
+create or replace function oxbow.end_named(_user_id text, _id uuid, _kind text, _actor text, _reason text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  m oxbow.memories;
+begin
+  if _kind not in ('outdated', 'not_about_me') then
+    return;
+  end if;
+  m := oxbow.lock_memory(_user_id, _id);
+  if m.memory_type = 'trait' then
+    perform oxbow.dissolve_trait(_user_id, _id, coalesce(_reason, _kind), _actor);
+  elsif _kind = 'not_about_me' then
+    perform oxbow.forget_memory(_user_id, _id, 'user', _actor, coalesce(_reason, _kind));
+  elsif m.memory_type = 'fact' and m.expired_at is null and m.forgotten_at is null
+    and (m.invalid_at is null or m.invalid_at > now()) then
+    update oxbow.memories o
+       set invalid_at = greatest(now(), coalesce(o.valid_at, o.created_at)), expired_at = now(), negated_at = now(),
+           updated_at = now()
+     where o.user_id = _user_id and o.memory_type = 'fact' and o.id = _id;
+    insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
+    values (_user_id, 'fact', _id, 'EXPIRE', m.content, m.metadata, _actor, coalesce(_reason, _kind));
+  end if;
+end $$;
+
+-- question_terms returns the different search terms of a question, or null if it has none.
+create or replace function oxbow.question_terms(_query text) returns text[]
+language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+  select array_agg(t) from unnest(tsvector_to_array((oxbow.terms(_query)).tsv)) t where t not like '+%';
+$$;
+call oxbow.grant_worker('question_terms');
+
+-- terms_alike returns the Jaccard index of two sets of terms: 1 if they are equal, 0 if nothing is common.
+create or replace function oxbow.terms_alike(_a text[], _b text[]) returns double precision
+language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+  select c.n / greatest(cardinality(_a) + cardinality(_b) - c.n, 1)
+    from (select count(*)::double precision as n from unnest(_a) a where a = any(_b)) c;
+$$;
+call oxbow.grant_worker('terms_alike');
+
+-- suppressed returns the memories that recall leaves out for a question, of the 500 latest complaints of the user. A
+-- question by embedding alone is like none. It returns null if there are none.
+create or replace function oxbow.suppressed(_user_id text, _query text, _now timestamptz) returns uuid[]
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  _terms text[];
+begin
+  if not exists (select from oxbow.suppressions s where s.user_id = _user_id and s.expires_at > _now) then
+    return null;
+  end if;
+  _terms := oxbow.question_terms(_query);
+  return (select array_agg(s.memory_id)
+            from (select s.memory_id, s.terms from oxbow.suppressions s
+                   where s.user_id = _user_id and s.expires_at > _now
+                   order by s.expires_at desc limit 500) s
+           where s.terms is null or oxbow.terms_alike(s.terms, _terms) >= oxbow.policy('feedback_similar'));
+end $$;
+call oxbow.grant_worker('suppressed');
+
+-- erase_from_feedback removes a memory from the answers that name it. What people said and asked about it may quote it.
+create or replace function oxbow.erase_from_feedback(_user_id text, _id uuid) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  update oxbow.answers a set recalled = array_remove(a.recalled, _id), used = array_remove(a.used, _id)
+   where a.user_id = _user_id and _id = any(a.recalled);
+  update oxbow.feedback_signals s set query = null, reason = null
+    from oxbow.feedback_subjects f
+   where f.user_id = _user_id and f.memory_id = _id and s.user_id = f.user_id and s.id = f.signal_id
+     and num_nonnulls(s.query, s.reason) > 0;
+end $$;
