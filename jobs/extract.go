@@ -146,6 +146,11 @@ func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[Ex
 			return did, err
 		}
 	}
+	if e.answers {
+		if err := enqueue(ctx, tx, JudgeArgs{UserID: e.Session.UserID, SessionID: e.Session.ID}); err != nil {
+			return did, err
+		}
+	}
 	if !job.Args.Retry {
 		if err := store.ExtractionDone(ctx, tx, e.Session); err != nil {
 			return did, err

@@ -86,6 +86,7 @@ type extraction struct {
 	ids        []uuid.UUID       // of the memories that candidates may become
 	vectors    [][]float32       // of the candidates; nil: refused
 	shown      [][]reasoner.Held // to the extractor, per candidate
+	answers    bool              // a new message follows one of an assistant
 	stored     bool              // the candidates are facts that an application stored; they have no vectors here
 }
 
@@ -114,6 +115,18 @@ func fresh(messages []reasoner.Message) (ids []uuid.UUID) {
 	return ids
 }
 
+// followsAnswer reports whether a person says something new after an assistant.
+func followsAnswer(messages []reasoner.Message) bool {
+	answered := false
+	for _, m := range messages {
+		if m.New && m.Role == "user" && answered {
+			return true
+		}
+		answered = answered || m.Role == "assistant"
+	}
+	return false
+}
+
 // decide reads the next messages of a session, asks for candidates, computes their vectors and
 // resolves each candidate. If the extractor fails, the messages are still returned.
 func (x *Extraction) decide(ctx context.Context, session store.Session, person reasoner.Person, failed bool,
@@ -127,6 +140,7 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	if e.Messages = fresh(messages); len(e.Messages) == 0 {
 		return e, nil
 	}
+	e.answers = followsAnswer(messages)
 	recalled, err := store.RecalledInto(ctx, x.DB, e.Session.UserID, e.Messages, recalledMemories)
 	if err != nil {
 		return e, err

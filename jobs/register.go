@@ -35,7 +35,9 @@ type Config struct {
 	Summarizer reasoner.Summarizer
 	// Reviewer decides about facts that are due for review. It uses the same provider as Reasoner too.
 	Reviewer reasoner.Reviewer
-	// Offline reports that Reasoner, Extractor, Summarizer and Reviewer make no network calls.
+	// Judge finds out what people think of answers. It uses the same provider as Reasoner too.
+	Judge reasoner.Judge
+	// Offline reports that Reasoner, Extractor, Summarizer, Reviewer and Judge make no network calls.
 	Offline bool
 	// ReasonerProvider tracks the health of Reasoner.
 	ReasonerProvider *Provider

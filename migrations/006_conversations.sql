@@ -11,6 +11,7 @@ create table oxbow.sessions (
   metadata          jsonb not null default '{}',
   summary_id        uuid,   -- the current summary
   summarized_seq    bigint, -- the last message that the summary covers
+  judged_seq        bigint, -- the last message that the job judge has read
   constraint user_id_length check (octet_length(user_id) between 1 and 255
     or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
   constraint id_length check (octet_length(id) between 1 and 1024

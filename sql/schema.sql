@@ -1850,6 +1850,7 @@ CREATE TABLE oxbow.sessions (
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     summary_id uuid,
     summarized_seq bigint,
+    judged_seq bigint,
     CONSTRAINT id_length CHECK ((((octet_length(id) >= 1) AND (octet_length(id) <= 1024)) OR oxbow.reject('id'::text, id, 'must have 1 to 1024 bytes'::text))),
     CONSTRAINT times CHECK ((oxbow.valid_time('started_at'::text, started_at) AND oxbow.valid_time('last_activity_at'::text, last_activity_at) AND oxbow.valid_time('ended_at'::text, ended_at) AND oxbow.valid_time('last_reflected_at'::text, last_reflected_at))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))

@@ -139,6 +139,17 @@ func (r observedReviewer) Judge(ctx context.Context, now time.Time,
 		func(ctx context.Context) ([]reasoner.Judgement, error) { return r.Reviewer.Judge(ctx, now, cases) })
 }
 
+// observedJudge is a judge that counts its calls.
+type observedJudge struct {
+	reasoner.Judge
+	*observed
+}
+
+func (j observedJudge) Signals(ctx context.Context, t reasoner.Turns) ([]reasoner.Signal, error) {
+	return askedModel(ctx, j.observed, call{"judge", j.Name(), "signals"}, len(t.Turns),
+		func(ctx context.Context) ([]reasoner.Signal, error) { return j.Judge.Signals(ctx, t) })
+}
+
 // observedSummarizer is a summarizer that counts its calls.
 type observedSummarizer struct {
 	reasoner.Summarizer

@@ -7,6 +7,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/llm"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/extract"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/judge"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/rules"
 )
 
@@ -17,13 +18,14 @@ func (c Config) byRules() bool {
 	return c.Reasoner.Client == nil && (c.Reasoner.Provider == "" || c.Reasoner.Provider == ReasonerRules)
 }
 
-// reasoners are the reasoner, the extractor, the summarizer, the reviewer and the merger of a worker.
+// reasoners are the reasoner, the extractor, the summarizer, the reviewer, the merger and the judge of a worker.
 type reasoners struct {
 	reasoner   reasoner.Reasoner
 	extractor  reasoner.Extractor
 	summarizer reasoner.Summarizer
 	reviewer   reasoner.Reviewer
 	merger     reasoner.Merger
+	judge      reasoner.Judge
 }
 
 func (c Config) openReasoner() (reasoners, error) {
@@ -33,13 +35,13 @@ func (c Config) openReasoner() (reasoners, error) {
 		if summarizer == nil {
 			summarizer = local
 		}
-		return reasoners{c.testReasoner, c.testExtractor, summarizer, local, local}, nil
+		return reasoners{c.testReasoner, c.testExtractor, summarizer, local, local, judge.Rules{}}, nil
 	}
 	if c.byRules() {
-		return reasoners{rules.New(), local, local, local, local}, nil
+		return reasoners{rules.New(), local, local, local, local, judge.Rules{}}, nil
 	}
 	model, err := llm.Open(llm.Config(c.Reasoner))
-	return reasoners{model, model, model, model, model}, err
+	return reasoners{model, model, model, model, model, model}, err
 }
 
 // reasonerCallTime limits one call of the reasoner, which may send two requests to a model.

@@ -39,6 +39,9 @@ const (
 	SettleLeveled        = "settle.leveled"
 	FlushBatch           = "flush_activity.batch"
 	SensoryBatch         = "sensory.batch"
+	JudgeDecided         = "judge.decided" // the judge has answered
+	JudgeWritten         = "judge.written" // nothing is committed
+	JudgeCommitted       = "judge.committed"
 	DispatchWritten      = "dispatch.written" // nothing is committed
 	DispatchBatch        = "dispatch.batch"   // between two transactions
 	SweepStep            = "sweep.step"
@@ -54,5 +57,5 @@ func Worker() []string {
 		ExtractDone, ExtractCommitted, ReconcileDecided, ReconcileWritten, ReconcileCommitted,
 		MergeDecided, MergeWritten, MergeCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
 		ReflectWritten, ReflectCommitted, ContradictionWritten, ReviewDecided, ReviewWritten,
-		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, DispatchWritten, DispatchBatch, SweepStep, TriggerAsked}
+		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, JudgeDecided, JudgeWritten, JudgeCommitted, DispatchWritten, DispatchBatch, SweepStep, TriggerAsked}
 }

@@ -27,6 +27,7 @@ var (
 	_ reasoner.Extractor  = (*Reasoner)(nil)
 	_ reasoner.Summarizer = (*Reasoner)(nil)
 	_ reasoner.Merger     = (*Reasoner)(nil)
+	_ reasoner.Judge      = (*Reasoner)(nil)
 )
 
 // Open returns the reasoner that cfg describes. It does not contact the provider. An error names

@@ -136,6 +136,22 @@ type Judgement struct {
 	Reason  string `json:"reason" about:"why, in a few words"`
 }
 
+// Signals is an answer to what a person thinks of answers.
+type Signals struct {
+	Signals []Signal `json:"signals" none:"an empty list if no turn says anything of the answer before it"`
+}
+
+// Signal is what a person thinks of an answer.
+type Signal struct {
+	Turn       string   `json:"turn" about:"reference of a turn, such as t1"`
+	Kind       string   `json:"kind" of:"signalKinds" about:"what the person does"`
+	Type       string   `json:"type" of:"signalTypes" about:"mixed: good in one respect and bad in another"`
+	Confidence float64  `json:"confidence" about:"0 to 1"`
+	Good       []string `json:"good" of:"signalTargets" about:"what the person is content with"`
+	Bad        []string `json:"bad" of:"signalTargets" about:"what the person is not content with"`
+	ActionHint []string `json:"action_hint" of:"signalHints" about:"what should follow"`
+}
+
 // Merges is an answer to groups of similar memories.
 type Merges struct {
 	Merges []Merge `json:"merges" none:"an empty list if no memories belong together"`

@@ -35,7 +35,9 @@ var (
 
 // choices are the lists that the tag of names.
 var choices = map[string][]string{"contexts": Contexts, "types": Types, "categories": Categories, "kinds": Kinds,
-	"emotions": Emotions, "operations": Operations, "verdicts": Verdicts, "actions": actions, "levels": levels}
+	"emotions": Emotions, "operations": Operations, "verdicts": Verdicts, "actions": actions, "levels": levels,
+	"signalKinds": reasoner.SignalKinds, "signalTypes": reasoner.SignalTypes, "signalTargets": reasoner.SignalTargets,
+	"signalHints": reasoner.SignalHints}
 
 // SchemaOf returns the schema of an answer.
 func SchemaOf(t reflect.Type) *Schema {

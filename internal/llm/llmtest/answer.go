@@ -111,7 +111,7 @@ func fillLists(v reflect.Value) {
 }
 
 // Nothing answers that nothing follows: it keeps every trait, proposes no memory, adds every
-// candidate, merges nothing, and summarizes nothing.
+// candidate, merges nothing, judges nothing, and summarizes nothing.
 func Nothing(r Request) Reply {
 	switch r.Purpose {
 	case "review":
@@ -128,6 +128,8 @@ func Nothing(r Request) Reply {
 			all = append(all, Resolution{Conflict: c.Ref, Operation: "ADD", Reason: "nothing says it"})
 		}
 		return Say(all.JSON())
+	case "signals":
+		return Say(`{"signals": []}`)
 	case "judge":
 		var all Judgements
 		for _, f := range r.Data("facts") {

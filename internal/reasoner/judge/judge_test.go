@@ -1,0 +1,95 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ said, want string }{
+		// corrections
+		{"No, that's wrong. I moved to Lisbon in May.", "correction negative"},
+		{"nope, it's my sister who plays the cello", "correction negative"},
+		{"You've got that mixed up: Tom is my brother, not my boss.", "correction negative"},
+		{"That isn't right, I never said I was vegan", "correction negative"},
+		{"I said Thursday, not Tuesday", "correction negative"},
+		{"you're thinking of somebody else", "correction negative"},
+		{"不对,我说的是下周三", "correction negative"},
+		{"你记错了吧,我家的是猫", "correction negative"},
+		{"不是北京,是南京", "correction negative"},
+		{"我没说过我要辞职啊", "correction negative"},
+		{"你把我跟我弟弟搞混了", "correction negative"},
+		// complaints
+		{"That's not what I asked", "complaint negative"},
+		{"You keep suggesting sushi although I can't stand fish", "complaint negative"},
+		{"i already told you this twice!!", "complaint negative"},
+		{"You misunderstood me completely", "complaint negative"},
+		{"this is useless", "complaint negative"},
+		{"答非所问", "complaint negative"},
+		{"你根本没听懂我的意思", "complaint negative"},
+		{"都说过多少遍了,我不吃香菜", "complaint negative"},
+		{"怎么又忘了我不喝咖啡", "complaint negative"},
+		// thanks
+		{"Thanks, that's exactly what I needed", "thanks positive"},
+		{"perfect!", "thanks positive"},
+		{"oh great, that worked", "thanks positive"},
+		{"谢谢,这个很有用", "thanks positive"},
+		{"太好了,就是这个", "thanks positive"},
+		{"你说得对,多谢", "thanks positive"},
+		// mixed
+		{"Thanks, but that's way too long", "complaint mixed"},
+		{"谢谢,不过太啰嗦了", "complaint mixed"},
+		// the same again
+		{"which restaurant near the station did I like so much?", "repeated_question negative"},
+		{"What I mean is: where did I eat with Anna?", "rephrasing negative"},
+		{"我的意思是,预算要控制在五百以内", "rephrasing negative"},
+		// none of these
+		{"What's wrong with my car?", ""},
+		{"My boss said the report was wrong", ""},
+		{"I took the wrong train this morning", ""},
+		{"Thanks to my neighbour the cat is safe", ""},
+		{"How do I thank my teacher?", ""},
+		{"Don't get me wrong, I like my job", ""},
+		{"And what about Sunday?", ""},
+		{"My sister is visiting next week", ""},
+		{"我今天做错了一道题", ""},
+		{"他说我的方案不对", ""},
+		{"怎么感谢老师比较好?", ""},
+		{"明天天气怎么样?", ""},
+		{"周末想去爬山", ""},
+		{"这个句子对不对?", ""},
+	} {
+		signals, err := Rules{}.Signals(t.Context(), reasoner.Turns{Turns: []reasoner.Turn{{UserInput: c.said,
+			AgentResponse: "You ate at the Blue Door.",
+			ContextWindow: []string{"Which restaurant did I like near the station?"}}}})
+		require.NoError(t, err)
+		got := ""
+		if len(signals) > 0 {
+			got = signals[0].Kind + " " + signals[0].Type
+		}
+		require.Equal(t, c.want, got, c.said)
+	}
+}
+
+// The first message of a conversation is about no answer.
+func TestJudgeNeedsAnswer(t *testing.T) {
+	t.Parallel()
+	signals, err := Rules{}.Signals(t.Context(), reasoner.Turns{Turns: []reasoner.Turn{{UserInput: "That's wrong."}}})
+	require.NoError(t, err)
+	require.Empty(t, signals)
+}
+
+// A mixed signal says what was good and what was not.
+func TestJudgeMixed(t *testing.T) {
+	t.Parallel()
+	signals, err := Rules{}.Signals(t.Context(), reasoner.Turns{Turns: []reasoner.Turn{{
+		UserInput: "Thanks! Your tone is too formal though.", AgentResponse: "It is on Monday."}}})
+	require.NoError(t, err)
+	require.Equal(t, []reasoner.Signal{{Kind: "complaint", Type: "mixed", Confidence: 0.75,
+		Targets: []string{"final_answer", "style"}, ActionHint: []string{"penalty"},
+		Parts: map[string]string{"final_answer": "positive", "style": "negative"}}}, signals)
+}

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// TurnMessage is a message of a conversation that is judged.
+type TurnMessage struct {
+	ID      uuid.UUID
+	Seq     int64
+	Role    string
+	Content string
+	Fresh   bool   // to be judged; the others are context
+	Judged  *int64 // seq of the last message that was judged before; nil: none
+}
+
+// TurnsToJudge returns at most limit messages of a conversation that were not judged yet, after up to six that were.
+func TurnsToJudge(ctx context.Context, db DB, userID, sessionID string, limit int) ([]TurnMessage, error) {
+	return list[TurnMessage](ctx, db, "load the messages", `select * from oxbow.turns_to_judge($1, $2, $3)`, userID,
+		sessionID, limit)
+}
+
+// FoundSignal is a signal and the question of the answer that it is about.
+type FoundSignal struct {
+	reasoner.Signal
+	Query string
+}
+
+// WriteSignals stores the signals of a conversation up to the message with the seq until. It returns ErrStale if another
+// job has judged the conversation since judged was read.
+func WriteSignals(ctx context.Context, db DB, userID, sessionID string, judged *int64, until int64, judge string,
+	signals []FoundSignal) error {
+	type row struct {
+		Message    uuid.UUID         `json:"message"`
+		Kind       string            `json:"kind"`
+		Type       string            `json:"type"`
+		Confidence float64           `json:"confidence"`
+		Targets    []string          `json:"targets"`
+		ActionHint []string          `json:"action_hint"`
+		Parts      map[string]string `json:"parts,omitempty"`
+		Query      string            `json:"query"`
+	}
+	rows := make([]row, len(signals))
+	for i, s := range signals {
+		rows[i] = row{s.Message, s.Kind, s.Type, s.Confidence, s.Targets, s.ActionHint, s.Parts, plain(s.Query)}
+	}
+	encoded, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	const what = "write signals"
+	written, err := one[bool](ctx, db, what, `select oxbow.record_signals($1, $2, $3, $4, $5, $6)`, userID, sessionID,
+		judged, until, judge, string(encoded))
+	if err == nil && !written {
+		err = failed(what, ErrStale)
+	}
+	return stale(err)
+}
