@@ -24,6 +24,10 @@ var (
 	ErrNoAnswer = store.ErrNoAnswer
 	// ErrNoAdjustment reports that the user has no such adjustment.
 	ErrNoAdjustment = store.ErrNoAdjustment
+	// ErrNoInstruction reports that the user has no such instruction.
+	ErrNoInstruction = store.ErrNoInstruction
+	// ErrNoSkill reports that the user has no such skill.
+	ErrNoSkill = store.ErrNoSkill
 	// ErrSealed reports that the client has no key for a sealed memory or message.
 	ErrSealed = store.ErrSealed
 	// ErrDenied reports that the database role lacks a privilege, or may only see another user.

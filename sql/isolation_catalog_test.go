@@ -62,6 +62,8 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 		`update oxbow.api_answers set answer = '{"is": "cormorant"}' where user_id = $1`,
 		"update oxbow.api_log set target = 'cormorant' where user_id = $1",
 		"update oxbow.llm_calls set error = 'cormorant' where user_id = $1",
+		"update oxbow.instructions set content = 'cormorant' where user_id = $1",
+		"update oxbow.skills set name = 'cormorant' where user_id = $1",
 		"update oxbow.answers set query = 'cormorant' where user_id = $1",
 		"update oxbow.feedback_signals set query = 'cormorant', reason = 'cormorant' where user_id = $1",
 		"update oxbow.suppressions set query = 'cormorant', terms = '{cormorant}' where user_id = $1",

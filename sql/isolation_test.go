@@ -93,6 +93,8 @@ func populate(t testing.TB, tx db, user string) {
 		"insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values ($1, 'fact', $2, 's')",
 		user, first)
 	exec(t, tx, "insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')", user)
+	exec(t, tx, "insert into oxbow.instructions (user_id, content) values ($1, 'Be brief')", user)
+	exec(t, tx, "insert into oxbow.skills (user_id, name, situation, steps) values ($1, 'Knot', 'rope', '{tie}')", user)
 	exec(t, tx, `select oxbow.feedback($1, 'wrong', array[$2::text::uuid],
 		oxbow.answered($1, 'Who painted it?', array[$2::text::uuid], session_id => 's'))`, user, first)
 	exec(t, tx, `insert into oxbow.adjustments (user_id, kind, memory_type, memory_id, before, after, cause, signals)

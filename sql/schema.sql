@@ -471,6 +471,45 @@ CREATE TABLE oxbow.installed_code (
 ALTER TABLE ONLY oxbow.installed_code
     ADD CONSTRAINT installed_code_pkey PRIMARY KEY (name);
 
+-- instructions
+
+CREATE TABLE oxbow.instructions (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    content text NOT NULL,
+    aspect text DEFAULT 'other'::text NOT NULL,
+    context text,
+    agent_id text,
+    session_id text,
+    priority smallint DEFAULT 0 NOT NULL,
+    source text DEFAULT 'app'::text NOT NULL,
+    message_id uuid,
+    said_in text,
+    actor text DEFAULT 'app'::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone,
+    replaced_by uuid,
+    reason text,
+    external_id text,
+    CONSTRAINT aspect_known CHECK (((aspect = ANY (ARRAY['language'::text, 'length'::text, 'address'::text, 'tone'::text, 'format'::text, 'avoid'::text, 'other'::text])) OR oxbow.reject('aspect'::text, aspect, 'must be language, length, address, tone, format, avoid or other'::text))),
+    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 2000)) OR oxbow.reject('content'::text, content, 'must not be blank or longer than 2,000 bytes'::text))),
+    CONSTRAINT context_known CHECK ((COALESCE((context = ANY (ARRAY['work'::text, 'personal'::text, 'social'::text, 'learning'::text])), true) OR oxbow.reject('context'::text, context, 'must be work, personal, social or learning'::text))),
+    CONSTRAINT external_id_length CHECK ((COALESCE(((octet_length(external_id) >= 1) AND (octet_length(external_id) <= 1024)), true) OR oxbow.reject('external_id'::text, external_id, 'must have 1 to 1024 bytes'::text))),
+    CONSTRAINT instructions_source_check CHECK ((source = ANY (ARRAY['app'::text, 'conversation'::text]))),
+    CONSTRAINT priority_range CHECK ((((priority >= '-100'::integer) AND (priority <= 100)) OR oxbow.reject('priority'::text, (priority)::text, 'must be between -100 and 100'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
+);
+
+ALTER TABLE ONLY oxbow.instructions
+    ADD CONSTRAINT instructions_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY oxbow.instructions
+    ADD CONSTRAINT instructions_user_id_external_id_key UNIQUE (user_id, external_id);
+
+CREATE INDEX instructions_current_idx ON oxbow.instructions USING btree (user_id, priority DESC, created_at DESC) WHERE (ended_at IS NULL);
+
+CREATE UNIQUE INDEX instructions_message_idx ON oxbow.instructions USING btree (user_id, message_id, content) WHERE (message_id IS NOT NULL);
+
 -- job_schedules
 
 CREATE TABLE oxbow.job_schedules (
@@ -1879,6 +1918,42 @@ CREATE TABLE oxbow.settings (
 
 ALTER TABLE ONLY oxbow.settings
     ADD CONSTRAINT settings_pkey PRIMARY KEY (key);
+
+-- skills
+
+CREATE TABLE oxbow.skills (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    name text NOT NULL,
+    situation text NOT NULL,
+    terms tsvector DEFAULT ''::tsvector NOT NULL,
+    steps text[] NOT NULL,
+    preconditions text[] DEFAULT '{}'::text[] NOT NULL,
+    successes integer DEFAULT 0 NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    source text DEFAULT 'app'::text NOT NULL,
+    message_id uuid,
+    said_in text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    used_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    replaced_by uuid,
+    reason text,
+    CONSTRAINT name_length CHECK ((((name ~ '\S'::text) AND (octet_length(name) <= 200)) OR oxbow.reject('name'::text, name, 'must not be blank or longer than 200 bytes'::text))),
+    CONSTRAINT preconditions_number CHECK ((((cardinality(preconditions) <= 20) AND (octet_length((preconditions)::text) <= 20000)) OR oxbow.reject('preconditions'::text, (cardinality(preconditions) || ' conditions'::text), 'must be at most 20, of at most 20,000 bytes together'::text))),
+    CONSTRAINT situation_length CHECK (((octet_length(situation) <= 2000) OR oxbow.reject('situation'::text, situation, 'must have at most 2,000 bytes'::text))),
+    CONSTRAINT skills_source_check CHECK ((source = ANY (ARRAY['app'::text, 'conversation'::text]))),
+    CONSTRAINT steps_number CHECK (((((cardinality(steps) >= 1) AND (cardinality(steps) <= 50)) AND (octet_length((steps)::text) <= 20000)) OR oxbow.reject('steps'::text, (cardinality(steps) || ' steps'::text), 'must be 1 to 50, of at most 20,000 bytes together'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
+);
+
+ALTER TABLE ONLY oxbow.skills
+    ADD CONSTRAINT skills_pkey PRIMARY KEY (user_id, id);
+
+CREATE UNIQUE INDEX skills_message_idx ON oxbow.skills USING btree (user_id, message_id, name) WHERE (message_id IS NOT NULL);
+
+CREATE UNIQUE INDEX skills_name_idx ON oxbow.skills USING btree (user_id, lower(name)) WHERE (ended_at IS NULL);
 
 -- suppressions
 

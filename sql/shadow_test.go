@@ -17,6 +17,11 @@ import (
 // moment.
 var shadowCalls = []string{
 	"add_memory($1, 'Sails')", "add_memory($1, 'Sails', 'insight', '{}')", "attachments($1, $2[1], $3)",
+	"drop_skill($1, oxbow.learn_skill($1, 'Knot', '{tie}'), 'why')", "skills_for($1, 'boat')", "skills_for($1)",
+	"end_instruction($1, oxbow.instruct($1, 'Be brief', 'length'), 'why')",
+	"instruct($1, 'Be brief', 'length', 'work', 'a', 's', 1, 'e', 'who')", "instructions_of($1, 'a', 's', '{work}', true)",
+	"learn_skill($1, 'Knot', '{tie}', 'boat', '{rope}', 'why')",
+	"skill_outcome($1, oxbow.learn_skill($1, 'Knot', '{tie}'), true)",
 	"adjustments_of($1)", "adjustments_of($1, $2[1])", "answered($1, 'boat?', $2, $2[1:1], 's', $3)",
 	"feedback($1, 'wrong', $2[1:1], query => 'boat?', reason => 'why', external_id => 'e')",
 	"feedback($1, 'helpful', answer_id => oxbow.answered($1, 'boat?', $2))",

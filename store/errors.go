@@ -39,6 +39,10 @@ var (
 	ErrNoAnswer = errors.New("no such answer")
 	// ErrNoAdjustment reports that the user has no such adjustment.
 	ErrNoAdjustment = errors.New("no such adjustment")
+	// ErrNoInstruction reports that the user has no such instruction.
+	ErrNoInstruction = errors.New("no such instruction")
+	// ErrNoSkill reports that the user has no such skill.
+	ErrNoSkill = errors.New("no such skill")
 	// ErrDenied reports that the database role lacks a privilege or may only see another user.
 	ErrDenied = errors.New("the database refuses access")
 	// ErrNotMigrated reports that the database has no Oxbow schema.
@@ -105,6 +109,8 @@ var known = map[string]struct {
 	"OX120": {ErrNoKey, ""},
 	"OX130": {ErrNoAnswer, ""},
 	"OX131": {ErrNoAdjustment, ""},
+	"OX132": {ErrNoInstruction, ""},
+	"OX133": {ErrNoSkill, ""},
 	"42501": {ErrDenied, "connect as a member of oxbow_worker or of the schema's owner"},
 	"3F000": {ErrNotMigrated, "run oxbow migrate up"},                     // invalid_schema_name
 	"42P01": {ErrNotMigrated, "run oxbow migrate up"},                     // undefined_table

@@ -87,6 +87,9 @@ type Extraction struct {
 	Messages []uuid.UUID // the messages extracted from
 	Memories []Extracted
 	Used     []uuid.UUID // recalled memories that a reply used
+
+	Instructions []reasoner.Instruction // to the assistant, in their order
+	Procedures   []reasoner.Procedure   // that the assistant is to follow
 }
 
 // ExtractionCounts counts the changes of an extraction.
@@ -226,6 +229,9 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 		e.Session.UserID, e.Session.ID, e.Actor, e.Messages, string(given), e.Used, embed)
 	if err != nil {
 		return counts, staleTarget(err)
+	}
+	if err := hearInstructions(ctx, db, e); err != nil {
+		return counts, err
 	}
 	if _, err := WriteVectors(ctx, db, e.Model, Refs(e.Session.UserID, ids), vectors); err != nil {
 		return counts, err

@@ -55,8 +55,31 @@ func (t *talk) resolve(a answer.Extraction) (e reasoner.Extraction) {
 			e.Used = append(e.Used, held.ID)
 		}
 	}
+	for _, a := range bounded(&r.notes, a.Instructions) {
+		if n, ok := r.instruction(a); ok {
+			e.Instructions = append(e.Instructions, n)
+		}
+	}
 	e.Dropped = r.dropped
 	return e
+}
+
+// instruction checks a standing instruction. It must be in a new message of the user.
+func (r *hearing) instruction(a answer.Instruction) (n reasoner.Instruction, ok bool) {
+	content, err := statement(a.Content, maxStatement)
+	if err != nil {
+		r.drop(a, "%s", err)
+		return n, false
+	}
+	sources := r.sources([]string{a.Message}, content)
+	if len(sources) == 0 {
+		r.drop(a, "it names no new message of the user")
+		return n, false
+	}
+	if !slices.Contains(reasoner.InstructionAspects, a.Aspect) {
+		a.Aspect = "other"
+	}
+	return reasoner.Instruction{Text: content, Aspect: a.Aspect, Ends: a.Ends, Source: r.said[sources[0]].ID}, true
 }
 
 // hearing is a talk with notes on what was dropped from one answer.

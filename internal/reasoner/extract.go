@@ -116,9 +116,11 @@ type Candidate struct {
 
 // Extraction is the result of Extract.
 type Extraction struct {
-	Candidates []Candidate
-	Used       []uuid.UUID // recalled memories that a reply used
-	Dropped    []Dropped   // proposals that the extractor dropped itself
+	Candidates   []Candidate
+	Instructions []Instruction // to the assistant, in the order of the messages
+	Procedures   []Procedure   // that the assistant is to follow
+	Used         []uuid.UUID   // recalled memories that a reply used
+	Dropped      []Dropped     // proposals that the extractor dropped itself
 }
 
 // Conflict is a candidate with similar memories, the most similar first, and memories about the same subject.

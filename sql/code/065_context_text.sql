@@ -63,10 +63,18 @@ end $$;
 create or replace function oxbow.context_heading(_section text, _chinese boolean) returns text
 language sql immutable parallel safe
 return '## ' || case _section
+  when 'instruction' then case when _chinese then '用户的要求' else 'How the user wants to be answered' end
   when 'core' then case when _chinese then '核心特质' else 'Core traits' end
   when 'preference' then case when _chinese then '偏好' else 'Preferences' end
   when 'behavior' then case when _chinese then '行为习惯' else 'Behaviors' end
   else case when _chinese then '相关的事实与经历' else 'Facts and events' end end;
+
+-- is_style reports whether a trait says how its person likes to be answered, such as "Prefers short answers".
+create or replace function oxbow.is_style(_content text) returns boolean
+language sql immutable parallel safe
+return _content ~* ('(prefers?|likes?|wants?|values?|appreciates?) .{0,30}(answers?|replies|responses|explanations|brevity'
+    '|conciseness|bluntness|directness|to be (addressed|called))')
+  or _content ~ '(偏好|喜欢|希望|习惯|更爱|讨厌|不喜欢).{0,12}(回答|回复|答复|解释|答案|说话方式|语气|简洁|简短|直接|称呼)';
 
 -- context_name returns the name of a trait's context.
 create or replace function oxbow.context_name(_context text, _chinese boolean) returns text

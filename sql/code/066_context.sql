@@ -1,6 +1,6 @@
 -- The prompt block: the memories of a user that help with the next turn of a conversation, as text for a
--- model, within a number of tokens. Core traits and preferences come first, then behaviors by relevance,
--- then what recall finds (C §6.2).
+-- model, within a number of tokens. Standing instructions come first, then core traits and preferences, then behaviors
+-- by relevance, then what recall finds (C §6.2).
 
 -- context_traits returns the candidate traits for the block in order of preference: core traits and
 -- preferences by confidence, then behaviors, first those that the query recalls.
@@ -37,10 +37,28 @@ begin
              order by case t.subtype when 'behavior' then r.place end, t.confidence desc, t.id) as place
       from trait t left join relevant r on r.id = t.id
   )
-  select o.subtype, o.id, 'trait', o.stage, null::timestamptz, null::text, o.content, o.tendencies, 'text', null::text
-    from ordered o
+  select p.section, o.id, 'trait', o.stage, null::timestamptz, null::text, o.content, o.tendencies, 'text', null::text
+    from ordered o, lateral (
+      select case when oxbow.is_style(o.content) then 'instruction' else o.subtype end as section) p
    where o.place <= _max_tokens -- more do not fit
-   order by array_position('{core,preference,behavior}', o.subtype), o.place;
+   order by array_position('{instruction,core,preference,behavior}', p.section), o.place;
+end $$;
+
+-- context_instructions returns the standing instructions that hold, the most important first.
+create or replace function oxbow.context_instructions(_user_id text, _contexts text[], _agent text, _now timestamptz)
+returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
+  tendencies jsonb, modality text, reference text)
+language plpgsql stable as $$
+#variable_conflict error
+begin
+  return query
+  select 'instruction', i.id, 'instruction', null::text, i.created_at, null::text, i.content, null::jsonb, 'text',
+         null::text
+    from oxbow.instructions i
+   where i.user_id = _user_id and i.ended_at is null and i.session_id is null
+     and (i.agent_id is null or i.agent_id = _agent)
+     and (i.context is null or _contexts is null or i.context = any(_contexts))
+   order by i.priority desc, i.created_at desc, i.id;
 end $$;
 
 -- context_memories returns the candidates among other memories, in the order of recall or, without a query,
@@ -115,11 +133,12 @@ end $$;
 --   contexts          work, personal, …: traits of these contexts and general ones; other memories as in recall
 --   agent             only facts, episodes and documents of that agent; traits belong to the person
 --   now               the reference time for decay and recency
--- A part is a line of the block: its section (core, preference, behavior, memory), the memory, its text,
+-- A part is a line of the block: its section (instruction, core, preference, behavior, memory), the memory, its text,
 -- and the line as printed. The first line of a section includes the heading. tokens is the cost of the
 -- line. Sections come in the order above. A part that does not fit is skipped, except that core traits end
--- with the first one that does not fit. A trait has at most 60 tokens, all behaviors together a quarter of
--- max_tokens, and any other memory a quarter too (but at least 40).
+-- with the first one that does not fit. Instructions have at most the share context_instructions of
+-- max_tokens, a trait at most 60 tokens, all behaviors together a quarter of max_tokens, and any other memory a quarter
+-- too (but at least 40).
 create or replace function oxbow.context_parts(user_id text, query text default null, embedding halfvec default null,
   max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,
   now timestamptz default null)
@@ -135,6 +154,7 @@ declare
   _unknown text;
   _left integer := max_tokens;
   _behaviors integer := max_tokens / 4; -- tokens left for behaviors
+  _instructions integer := max_tokens * oxbow.policy('context_instructions'); -- and for instructions
   _open text;                           -- the section whose heading has been written
   _full boolean := false;               -- whether a core trait did not fit
   _shortest constant integer := 2;      -- the minimum cost of a line
@@ -159,7 +179,9 @@ begin
   _chinese := coalesce(_chinese, false);
 
   for _part in
-    -- the second query does not run if the first fills the block
+    -- a query does not run if those before it fill the block
+    select * from oxbow.context_instructions(context_parts.user_id, context_parts.contexts, context_parts.agent, _now)
+    union all
     select * from oxbow.context_traits(context_parts.user_id, context_parts.query, context_parts.embedding,
                     context_parts.max_tokens, context_parts.contexts, _now)
      where 'trait' = any(_types)
@@ -177,7 +199,11 @@ begin
     at := _part.at;
     modality := _part.modality;
     reference := _part.reference;
-    if _part.memory_type = 'trait' then
+    if section = 'instruction' then -- a trait about how to be answered was not said, but inferred
+      text := oxbow.shorten(_part.content, _memory);
+      line := '- ' || text || case when _part.memory_type <> 'trait' then '' when _chinese then '(推断)'
+                                   else ' (inferred)' end;
+    elsif _part.memory_type = 'trait' then
       text := oxbow.shorten(_part.content, _trait);
       line := '- ' || text || oxbow.trait_remark(_part.stage, _part.tendencies, contexts, _chinese);
     else
@@ -195,14 +221,17 @@ begin
       line := oxbow.context_heading(section, _chinese) || E'\n' || line;
     end if;
     tokens := oxbow.estimate_tokens(line || E'\n');
-    if tokens > _left or section = 'behavior' and tokens > _behaviors then
-      _full := true;
+    if tokens > _left or section = 'behavior' and tokens > _behaviors
+      or section = 'instruction' and tokens > _instructions then
+      _full := _full or section <> 'instruction';
       continue;
     end if;
     _open := section;
     _left := _left - tokens;
     if section = 'behavior' then
       _behaviors := _behaviors - tokens;
+    elsif section = 'instruction' then
+      _instructions := _instructions - tokens;
     end if;
     return next;
   end loop;
@@ -227,6 +256,7 @@ do $$
 declare path text := (select format('pg_catalog, %I, pg_temp', n.nspname)
                         from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
 begin
+  execute 'alter function oxbow.context_instructions set search_path = ' || path;
   execute 'alter function oxbow.context_traits set search_path = ' || path;
   execute 'alter function oxbow.context_memories set search_path = ' || path;
   execute 'alter function oxbow.context_parts set search_path = ' || path;

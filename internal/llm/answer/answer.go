@@ -67,6 +67,16 @@ type Tendency struct {
 type Extraction struct {
 	Candidates []Candidate `json:"candidates" none:"an empty list if there is nothing to remember"`
 	Used       []Used      `json:"used" none:"an empty list if no reply rests on what was recalled"`
+	// Instructions may be missing.
+	Instructions []Instruction `json:"instructions"`
+}
+
+// Instruction is how the user wants to be answered from now on.
+type Instruction struct {
+	Message string `json:"message" about:"reference of the new message of the user that says it, such as m1"`
+	Content string `json:"content" about:"one line, in the words of the message"`
+	Aspect  string `json:"aspect" of:"aspects" about:"what it is about"`
+	Ends    bool   `json:"ends" about:"true if it takes back an earlier one"`
 }
 
 // Candidate is a memory to store.

@@ -37,7 +37,7 @@ var (
 var choices = map[string][]string{"contexts": Contexts, "types": Types, "categories": Categories, "kinds": Kinds,
 	"emotions": Emotions, "operations": Operations, "verdicts": Verdicts, "actions": actions, "levels": levels,
 	"signalKinds": reasoner.SignalKinds, "signalTypes": reasoner.SignalTypes, "signalTargets": reasoner.SignalTargets,
-	"signalHints": reasoner.SignalHints}
+	"signalHints": reasoner.SignalHints, "aspects": reasoner.InstructionAspects}
 
 // SchemaOf returns the schema of an answer.
 func SchemaOf(t reflect.Type) *Schema {

@@ -67,6 +67,7 @@ func (*Extractor) Extract(ctx context.Context, c reasoner.Conversation) (reasone
 		x.Candidates = append(x.Candidates, candidateOf(c.Messages, &notes[i]))
 	}
 	x.Used = recalled.used(c)
+	hear(&x, c.Messages)
 	return x, nil
 }
 

@@ -1,0 +1,90 @@
+package extract
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+func TestStandingInstructions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ said, want string }{
+		{"Always answer me in German, briefly", "language"},
+		{"Please call me Sam from now on", "address"},
+		{"Don't use emojis when you write to me", "format"},
+		{"never mention my ex again", "avoid"},
+		{"I'd like you to keep your answers under three sentences.", "length"},
+		{"can you stop apologizing all the time?", "tone"},
+		{"From now on, whenever I send you a recipe, convert it to grams", "other"},
+		{"Use metric units with me", "format"},
+		{"I prefer short answers", "length"},
+		{"ok thanks. btw no bullet points please", "format"},
+		{"Be more direct with me", "tone"},
+		{"以后别叫我全名", "address"},
+		{"回答尽量简短", "length"},
+		{"从现在起都用英文回复我", "language"},
+		{"叫我小林就行", "address"},
+		{"别再提我前男友了", "avoid"},
+		{"跟我说话不用那么客气", "tone"},
+		{"不要用表情符号", "format"},
+		{"每次回答先给结论", "other"},
+		{"Answer this one in German", ""},
+		{"My boss always answers in French", ""},
+		{"Can you write an email in German for me?", ""},
+		{"I never drink coffee", ""},
+		{"Tell my sister to call me tomorrow", ""},
+		{"Call me when you get home", ""},
+		{"How do I always get up on time?", ""},
+		{"He told me to never give up", ""},
+		{"把这段话翻译成英文", ""},
+		{"我妈总是叫我早点睡", ""},
+		{"以后我想去北京工作", ""},
+		{"这次用中文回答", ""},
+		{"他每次都迟到", ""},
+		{"never mind", "end"},
+		{"You can use emojis again", "end format"},
+		{"you don't have to answer in German any more", "end language"},
+		{"算了,不用了", "end"},
+		{"可以叫我全名了", "end address"},
+		{"不用再说英文了", "end language"},
+	} {
+		got := ""
+		for _, n := range instructionsOf(&reasoner.Message{ID: uuid.New(), Role: "user", Content: c.said}) {
+			got = n.Aspect
+			if n.Ends {
+				got = "end"
+				if n.Aspect != "" {
+					got += " " + n.Aspect
+				}
+			}
+		}
+		require.Equal(t, c.want, got, c.said)
+	}
+}
+
+func TestProcedures(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		said, situation string
+		steps           []string
+	}{
+		{"When I send you a receipt, first note the amount, then file it under taxes, and finally tell me the total.",
+			"When I send you a receipt", []string{"note the amount", "file it under taxes", "tell me the total"}},
+		{"每次我发发票给你的时候,先记金额,再归档,最后告诉我总数。", "每次我发发票给你的时候",
+			[]string{"记金额", "归档", "告诉我总数"}},
+		{"First we went to the lake, then we had lunch.", "", nil},
+		{"When I was a child I first learned to swim", "", nil},
+		{"My boss told me: when I get mail, first sort it, then answer it.", "", nil},
+		{"我今天先去了超市,然后回家。", "", nil},
+	} {
+		p, ok := procedureOf(&reasoner.Message{ID: uuid.New(), Role: "user", Content: c.said})
+		require.Equal(t, c.steps != nil, ok, c.said)
+		if ok {
+			require.Equal(t, c.situation, p.Situation)
+			require.Equal(t, c.steps, p.Steps)
+		}
+	}
+}

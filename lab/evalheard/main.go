@@ -1,0 +1,116 @@
+// Command evalheard measures what the rules hear in messages: standing instructions, reminders, and what people think of
+// answers. Each file has JSON Lines with a text and what is expected of it, or memories of an evaluation set, of which
+// nothing is expected:
+//
+//	go -C lab run ./evalheard [-show] instructions.jsonl ../shared/data/eval/locomo.jsonl.gz
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/extract"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/judge"
+	"github.com/oxbow-memory/oxbow/lab/must"
+)
+
+// line is a line of a file.
+type line struct {
+	Text, Content         string
+	Expected              string
+	Lang                  string
+	PreviousUser          string `json:"previous_user"`
+	AgentResponse         string `json:"agent_response"`
+	Kind, Due, Recurrence string
+	Now, Zone, Precision  string
+}
+
+func main() {
+	show := flag.Bool("show", false, "print what was heard wrongly")
+	limit := flag.Int("n", 0, "read every n-th line only, so that at most 1,000 remain; 0: all")
+	flag.Parse()
+	for _, path := range flag.Args() {
+		measure(path, *show, *limit)
+	}
+}
+
+// tally counts, for what is expected, the lines and those heard so.
+type tally struct{ right, all map[string]int }
+
+func measure(path string, show bool, every int) {
+	file := must.Get(os.Open(path))
+	defer func() { _ = file.Close() }()
+	var in io.Reader = file
+	if strings.HasSuffix(path, ".gz") {
+		in = must.Get(gzip.NewReader(file))
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<24)
+	t := tally{map[string]int{}, map[string]int{}}
+	for n := 0; lines.Scan(); n++ {
+		var l line
+		must.OK(json.Unmarshal(lines.Bytes(), &l))
+		ordinary := l.Text == ""
+		if ordinary {
+			if l.Text = l.Content; l.Text == "" || every > 0 && n%every != 0 {
+				continue
+			}
+			l.Expected = "none"
+		}
+		got := heard(l)
+		want := l.Expected
+		if want == "" {
+			want = l.Kind
+		}
+		t.all[want]++
+		if got == want || want == "none" && got == "" {
+			t.right[want]++
+		} else if show {
+			fmt.Printf("%s: %s, not %s: %s\n", filepath.Base(path), or(got, "none"), want, l.Text)
+		}
+	}
+	must.OK(lines.Err())
+	for want, all := range t.all {
+		fmt.Printf("%s: %s: %d of %d\n", filepath.Base(path), want, t.right[want], all)
+	}
+}
+
+func or(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+// heard returns what the rules hear in a line: a signal if it has an answer before it, otherwise an instruction.
+func heard(l line) string {
+	ctx := context.Background()
+	if l.AgentResponse != "" {
+		signals := must.Get(judge.Rules{}.Signals(ctx, reasoner.Turns{Turns: []reasoner.Turn{{UserInput: l.Text,
+			AgentResponse: l.AgentResponse, ContextWindow: []string{l.PreviousUser}}}}))
+		if len(signals) == 0 {
+			return ""
+		}
+		return signals[0].Kind
+	}
+	found := must.Get(extract.New().Extract(ctx, reasoner.Conversation{Messages: []reasoner.Message{{ID: uuid.New(),
+		Role: "user", Content: l.Text, New: true}}}))
+	switch {
+	case len(found.Instructions) == 0:
+		return ""
+	case found.Instructions[0].Ends:
+		return "end"
+	}
+	return "instruction"
+}

@@ -1,0 +1,132 @@
+-- Skills: named steps for a situation, with how often they worked (U §6).
+
+-- learn_skill stores a skill and returns its id. If the user has a current skill of that name, the new one is its next
+-- version and keeps the counts of what worked; the old one stays, with the reason. The same skill again changes nothing.
+create or replace function oxbow.learn_skill(user_id text, name text, steps text[], situation text default null,
+  preconditions text[] default null, reason text default null) returns uuid
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  _new oxbow.skills;
+begin
+  perform oxbow.check_access(learn_skill.user_id);
+  _new.user_id := learn_skill.user_id;
+  _new.name := btrim(learn_skill.name);
+  _new.situation := coalesce(learn_skill.situation, '');
+  _new.steps := learn_skill.steps;
+  _new.preconditions := coalesce(learn_skill.preconditions, '{}');
+  _new.source := 'app';
+  return oxbow.add_skill(_new, learn_skill.reason);
+end $$;
+call oxbow.grant_app('learn_skill');
+
+-- add_skill stores a skill with what learn_skill says of it.
+create or replace function oxbow.add_skill(_new oxbow.skills, _reason text) returns uuid
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  old oxbow.skills;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.skills ' || _new.user_id, 0));
+  if exists (select from oxbow.skills s where s.user_id = _new.user_id and s.message_id = _new.message_id
+                and s.name = _new.name) then
+    return (select s.id from oxbow.skills s where s.user_id = _new.user_id and s.message_id = _new.message_id
+               and s.name = _new.name);
+  end if;
+  select * into old from oxbow.skills s
+   where s.user_id = _new.user_id and lower(s.name) = lower(_new.name) and s.ended_at is null for update;
+  if (old.steps, old.situation, old.preconditions) = (_new.steps, _new.situation, _new.preconditions) then
+    return old.id;
+  end if;
+  _new.id := gen_random_uuid();
+  _new.created_at := now();
+  _new.version := coalesce(old.version, 0) + 1;
+  _new.successes := coalesce(old.successes, 0);
+  _new.failures := coalesce(old.failures, 0);
+  _new.used_at := old.used_at;
+  _new.terms := coalesce((oxbow.terms(concat_ws(' ', _new.name, _new.situation))).tsv, '');
+  update oxbow.skills s set ended_at = now(), replaced_by = _new.id, reason = coalesce(_reason, 'a newer version')
+   where s.user_id = old.user_id and s.id = old.id;
+  insert into oxbow.skills select (_new).*;
+  return _new.id;
+end $$;
+call oxbow.grant_worker('add_skill');
+
+-- lock_skill returns a current skill and locks it.
+create or replace function oxbow.lock_skill(_user_id text, _id uuid) returns oxbow.skills
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  skill oxbow.skills;
+begin
+  select * into skill from oxbow.skills s where s.user_id = _user_id and s.id = _id for update;
+  if not found then
+    raise exception using errcode = 'OX133',
+      message = format('user %L has no skill %s', left(_user_id, 255), _id);
+  end if;
+  return skill;
+end $$;
+call oxbow.grant_worker('lock_skill');
+
+-- skill_outcome counts that a skill worked or did not. An outcome of an old version counts for the current one.
+create or replace function oxbow.skill_outcome(user_id text, id uuid, success boolean) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  skill oxbow.skills;
+begin
+  perform oxbow.check_access(skill_outcome.user_id);
+  skill := oxbow.lock_skill(skill_outcome.user_id, skill_outcome.id);
+  if skill_outcome.success is null then
+    perform oxbow.reject('success', null, 'must be true or false');
+  end if;
+  update oxbow.skills s
+     set successes = s.successes + skill_outcome.success::integer,
+         failures = s.failures + (not skill_outcome.success)::integer, used_at = now()
+   where s.user_id = skill.user_id and (s.id = skill.id
+      or s.ended_at is null and lower(s.name) = lower(skill.name) and skill.replaced_by is not null);
+end $$;
+call oxbow.grant_app('skill_outcome');
+
+-- drop_skill ends a skill, and reports whether it was current.
+create or replace function oxbow.drop_skill(user_id text, id uuid, reason text default null) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  skill oxbow.skills;
+begin
+  perform oxbow.check_access(drop_skill.user_id);
+  skill := oxbow.lock_skill(drop_skill.user_id, drop_skill.id);
+  update oxbow.skills s set ended_at = now(), reason = drop_skill.reason
+   where s.user_id = skill.user_id and s.id = skill.id and s.ended_at is null;
+  return found;
+end $$;
+call oxbow.grant_app('drop_skill');
+
+-- skills_for returns the current skills of a user for a situation, the best first, or all if the situation is null.
+-- relevance is the share of the situation's words that name and situation of the skill have; reliability the mean of the
+-- Beta distribution with a uniform prior, (successes + 1) / (successes + failures + 2) (Laplace's rule of succession).
+-- Skills are ordered by their product.
+create or replace function oxbow.skills_for(user_id text, situation text default null, max_results integer default 5)
+returns table (id uuid, name text, "when" text, steps text[], preconditions text[], version integer,
+  successes integer, failures integer, relevance double precision, reliability double precision,
+  created_at timestamptz, used_at timestamptz)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  _terms constant text[] := oxbow.question_terms(skills_for.situation);
+begin
+  perform oxbow.check_access(skills_for.user_id);
+  if skills_for.max_results is null or skills_for.max_results not between 1 and 1000 then
+    perform oxbow.reject('max_results', skills_for.max_results::text, 'must be between 1 and 1000');
+  end if;
+  return query
+  select s.id, s.name, s.situation, s.steps, s.preconditions, s.version, s.successes, s.failures, r.relevance,
+         (s.successes + 1)::double precision / (s.successes + s.failures + 2), s.created_at, s.used_at
+    from oxbow.skills s, lateral (
+      select case when skills_for.situation is null then 1
+                  else (select count(*) from unnest(_terms) t where s.terms @@ quote_literal(t)::tsquery)
+                       / greatest(cardinality(_terms), 1)::double precision end as relevance) r
+   where s.user_id = skills_for.user_id and s.ended_at is null and r.relevance > 0
+   order by r.relevance * (s.successes + 1) / (s.successes + s.failures + 2) desc, s.created_at desc, s.id
+   limit skills_for.max_results;
+end $$;
+call oxbow.grant_app('skills_for');

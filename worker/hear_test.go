@@ -1,0 +1,54 @@
+package worker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a person asks an assistant to do from now on is heard once, replaced and taken back, in both languages.
+func TestHearInstructions(t *testing.T) {
+	b := setup(t)
+	say := func(user, session string, messages ...string) {
+		t.Helper()
+		for i, content := range messages {
+			_, err := b.pool.Exec(t.Context(), `insert into oxbow.messages (user_id, session_id, role, content)
+				values ($1, $2, $3, $4)`, user, session, []string{"user", "assistant"}[i%2], content)
+			require.NoError(t, err)
+		}
+		_, err := b.pool.Exec(t.Context(), `select oxbow.end_session($1, $2)`, user, session)
+		require.NoError(t, err)
+		b.work()
+	}
+	current := func(user string) (all []string) {
+		t.Helper()
+		rows, err := b.pool.Query(t.Context(), `select aspect || ': ' || content from oxbow.instructions_of($1)
+			order by created_at, aspect`, user)
+		require.NoError(t, err)
+		for rows.Next() {
+			var line string
+			require.NoError(t, rows.Scan(&line))
+			all = append(all, line)
+		}
+		require.NoError(t, rows.Err())
+		return all
+	}
+	say("sam", "1", "Always answer me in German.", "Gern.", "And don't use emojis, please.", "Ok.",
+		"What is the capital of Peru?")
+	require.ElementsMatch(t, []string{"language: Always answer me in German.", "format: And don't use emojis, please."},
+		current("sam"))
+	say("sam", "2", "From now on answer me in English.", "Sure.", "You can use emojis again.")
+	require.Equal(t, []string{"language: From now on answer me in English."}, current("sam"))
+	say("sam", "3", "Never mention my diet.", "Ok.", "Hm, never mind.")
+	require.Equal(t, []string{"language: From now on answer me in English."}, current("sam"))
+	say("林", "1", "以后别叫我全名。", "好的。", "每次我发发票给你的时候,先记金额,再归档,最后告诉我总数。")
+	require.Equal(t, []string{"address: 以后别叫我全名。"}, current("林"))
+	var steps int
+	require.NoError(t, b.pool.QueryRow(t.Context(), `select cardinality(steps) from oxbow.skills_for('林', '发票')`).Scan(&steps))
+	require.Equal(t, 3, steps)
+
+	_, err := b.pool.Exec(t.Context(), `insert into oxbow.users (user_id, opted_out) values ('out', true)`)
+	require.NoError(t, err)
+	say("out", "1", "Always answer me in German.")
+	require.Empty(t, current("out"))
+}
