@@ -274,6 +274,9 @@ func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job du
 				return err
 			}
 		}
+		if err := r.noteFragments(ctx, tx, d.plan.Snapshot, job.enqueue); err != nil {
+			return err
+		}
 		for _, t := range changes.Traits {
 			if t.New && t.State.Stage == lifecycle.Trend {
 				args := ExpireTrendArgs{UserID: changes.UserID, TraitID: t.ID}
@@ -289,6 +292,22 @@ func (r *Reflection) write(ctx context.Context, db store.DB, d *decision, job du
 		return nil, err
 	}
 	return outcome, nil
+}
+
+// noteFragments records the topics of the memories that were reflected on, and enqueues abstract if one is due.
+func (r *Reflection) noteFragments(ctx context.Context, tx pgx.Tx, s *reflection.Snapshot, enqueue Enqueue) error {
+	if len(s.Memories) == 0 {
+		return nil
+	}
+	ids := make([]uuid.UUID, len(s.Memories))
+	for i, m := range s.Memories {
+		ids[i] = m.ID
+	}
+	due, err := store.NoteFragments(ctx, tx, s.User, r.Topics.Topics(s.Memories), ids)
+	if err != nil || !due {
+		return err
+	}
+	return enqueue(ctx, tx, AbstractArgs{UserID: s.User}, time.Now())
 }
 
 // realTime converts a time of the worker's clock, which may differ from the actual time, to the

@@ -37,6 +37,10 @@ type Config struct {
 	Reviewer reasoner.Reviewer
 	// Judge finds out what people think of answers. It uses the same provider as Reasoner too.
 	Judge reasoner.Judge
+	// Topics finds out what memories are about.
+	Topics reasoner.TopicReader
+	// Abstracter says what memories of one topic come to. It uses the same provider as Reasoner too.
+	Abstracter reasoner.Abstracter
 	// Offline reports that Reasoner, Extractor, Summarizer, Reviewer and Judge make no network calls.
 	Offline bool
 	// ReasonerProvider tracks the health of Reasoner.

@@ -64,6 +64,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		{"enqueued reflections that became due", w.inTx(w.askTriggers)},
 		{"enqueued reviews without a job", w.inTx(w.reviveReviews)},
 		{"enqueued reviews of facts", w.inTx(w.reviewFacts)},
+		{"enqueued abstractions without a job", w.inTx(w.abstractLost)},
 		{"erased memories forgotten 30 days ago", w.eraseForgotten},
 		{"corrected term statistics", w.recountTerms},
 		{"recorded entities of old memories", w.inTx(w.noteEntities)},
@@ -208,6 +209,19 @@ func (w *sweepWorker) reviewFacts(ctx context.Context, tx pgx.Tx) (int, error) {
 	jobs := make([]river.InsertManyParams, len(users))
 	for i, user := range users {
 		jobs[i] = river.InsertManyParams{Args: ReviewArgs{UserID: user}}
+	}
+	return enqueueMany(ctx, tx, jobs)
+}
+
+// abstractLost enqueues an abstraction for each user with a topic that is due, such as one that lost a memory.
+func (w *sweepWorker) abstractLost(ctx context.Context, tx pgx.Tx) (int, error) {
+	users, err := store.UsersWithTopicsDue(ctx, tx, sweepUsers)
+	if err != nil {
+		return 0, err
+	}
+	jobs := make([]river.InsertManyParams, len(users))
+	for i, user := range users {
+		jobs[i] = river.InsertManyParams{Args: AbstractArgs{UserID: user}}
 	}
 	return enqueueMany(ctx, tx, jobs)
 }

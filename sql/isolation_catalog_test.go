@@ -68,6 +68,9 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 		"update oxbow.feedback_signals set query = 'cormorant', reason = 'cormorant' where user_id = $1",
 		"update oxbow.suppressions set query = 'cormorant', terms = '{cormorant}' where user_id = $1",
 		"update oxbow.adjustments set cause = 'cormorant' where user_id = $1",
+		"update oxbow.topics set topic = 'cormorant' where user_id = $1",
+		"update oxbow.topic_fragments set topic = 'cormorant' where user_id = $1",
+		"update oxbow.conclusions set topic = 'cormorant', reason = 'cormorant' where user_id = $1",
 		"update oxbow.memory_sources set session_id = 'cormorant' where user_id = $1",
 		`update oxbow.reflection_cycles set dropped = '["cormorant"]' where user_id = $1`,
 		`insert into oxbow.memories (user_id, content, modality, reference, topic)

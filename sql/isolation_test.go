@@ -95,6 +95,11 @@ func populate(t testing.TB, tx db, user string) {
 	exec(t, tx, "insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')", user)
 	exec(t, tx, "insert into oxbow.instructions (user_id, content) values ($1, 'Be brief')", user)
 	exec(t, tx, "insert into oxbow.skills (user_id, name, situation, steps) values ($1, 'Knot', 'rope', '{tie}')", user)
+	exec(t, tx, "insert into oxbow.topics (user_id, topic, concluded) values ($1, 'do:sailing', true)", user)
+	exec(t, tx, `insert into oxbow.topic_fragments (user_id, topic, memory_type, memory_id, at)
+		values ($1, 'do:sailing', 'fact', $2, now())`, user, first)
+	exec(t, tx, `insert into oxbow.conclusions (user_id, memory_id, topic, voices, confidence, fragments, sessions, made_by)
+		values ($1, $2, 'do:sailing', '{""}', 0.5, 4, 2, 'rules-v1')`, user, first)
 	exec(t, tx, `select oxbow.feedback($1, 'wrong', array[$2::text::uuid],
 		oxbow.answered($1, 'Who painted it?', array[$2::text::uuid], session_id => 's'))`, user, first)
 	exec(t, tx, `insert into oxbow.adjustments (user_id, kind, memory_type, memory_id, before, after, cause, signals)

@@ -149,6 +149,34 @@ CREATE TABLE oxbow.category_names (
 ALTER TABLE ONLY oxbow.category_names
     ADD CONSTRAINT category_names_pkey PRIMARY KEY (name);
 
+-- conclusions
+
+CREATE TABLE oxbow.conclusions (
+    user_id text NOT NULL,
+    memory_type oxbow.memory_type DEFAULT 'fact'::text NOT NULL,
+    memory_id uuid NOT NULL,
+    topic text NOT NULL,
+    denies boolean DEFAULT false NOT NULL,
+    voices text[] NOT NULL,
+    conditions jsonb DEFAULT '{}'::jsonb NOT NULL,
+    confidence double precision NOT NULL,
+    fragments integer NOT NULL,
+    sessions integer NOT NULL,
+    reason text,
+    made_by text NOT NULL,
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT conclusions_confidence_check CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision))),
+    CONSTRAINT conclusions_memory_type_check CHECK (((memory_type)::text = 'fact'::text))
+);
+
+ALTER TABLE ONLY oxbow.conclusions
+    ADD CONSTRAINT conclusions_pkey PRIMARY KEY (user_id, memory_type, memory_id);
+
+CREATE INDEX conclusions_topic_idx ON oxbow.conclusions USING btree (user_id, topic);
+
+ALTER TABLE ONLY oxbow.conclusions
+    ADD CONSTRAINT conclusions_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
 -- document_chunks
 
 CREATE TABLE oxbow.document_chunks (
@@ -1986,6 +2014,43 @@ ALTER TABLE ONLY oxbow.suppressions
 
 ALTER TABLE ONLY oxbow.suppressions
     ADD CONSTRAINT suppressions_user_id_signal_id_fkey FOREIGN KEY (user_id, signal_id) REFERENCES oxbow.feedback_signals(user_id, id) ON DELETE CASCADE;
+
+-- topic_fragments
+
+CREATE TABLE oxbow.topic_fragments (
+    user_id text NOT NULL,
+    topic text NOT NULL,
+    memory_type oxbow.memory_type NOT NULL,
+    memory_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    denies boolean DEFAULT false NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.topic_fragments
+    ADD CONSTRAINT topic_fragments_pkey PRIMARY KEY (user_id, topic, memory_type, memory_id);
+
+CREATE INDEX topic_fragments_memory_idx ON oxbow.topic_fragments USING btree (user_id, memory_type, memory_id);
+
+CREATE INDEX topic_fragments_recent_idx ON oxbow.topic_fragments USING btree (user_id, topic, at DESC, memory_id);
+
+ALTER TABLE ONLY oxbow.topic_fragments
+    ADD CONSTRAINT topic_fragments_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
+-- topics
+
+CREATE TABLE oxbow.topics (
+    user_id text NOT NULL,
+    topic text NOT NULL,
+    pending integer DEFAULT 0 NOT NULL,
+    concluded boolean DEFAULT false NOT NULL,
+    refused boolean DEFAULT false NOT NULL,
+    due boolean DEFAULT false NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.topics
+    ADD CONSTRAINT topics_pkey PRIMARY KEY (user_id, topic);
+
+CREATE INDEX topics_due_idx ON oxbow.topics USING btree (user_id, topic) WHERE due;
 
 -- trait_clues
 

@@ -22,7 +22,7 @@ var shadowCalls = []string{
 	"instruct($1, 'Be brief', 'length', 'work', 'a', 's', 1, 'e', 'who')", "instructions_of($1, 'a', 's', '{work}', true)",
 	"learn_skill($1, 'Knot', '{tie}', 'boat', '{rope}', 'why')",
 	"skill_outcome($1, oxbow.learn_skill($1, 'Knot', '{tie}'), true)",
-	"adjustments_of($1)", "adjustments_of($1, $2[1])", "answered($1, 'boat?', $2, $2[1:1], 's', $3)",
+	"conclusions_of($1)", "conclusions_of($1, 'do:sailing', true, 10)", "adjustments_of($1)", "adjustments_of($1, $2[1])", "answered($1, 'boat?', $2, $2[1:1], 's', $3)",
 	"feedback($1, 'wrong', $2[1:1], query => 'boat?', reason => 'why', external_id => 'e')",
 	"feedback($1, 'helpful', answer_id => oxbow.answered($1, 'boat?', $2))",
 	"rollback($1, oxbow.adjust($1, 'fact', $2[1], 0.5, 'why', '{}', 0, $3))",

@@ -150,6 +150,17 @@ func (j observedJudge) Signals(ctx context.Context, t reasoner.Turns) ([]reasone
 		func(ctx context.Context) ([]reasoner.Signal, error) { return j.Judge.Signals(ctx, t) })
 }
 
+// observedAbstracter is an abstracter that counts its calls.
+type observedAbstracter struct {
+	reasoner.Abstracter
+	*observed
+}
+
+func (a observedAbstracter) Abstract(ctx context.Context, d reasoner.Dense) (reasoner.Conclusion, error) {
+	return askedModel(ctx, a.observed, call{"abstracter", a.Name(), "abstract"}, len(d.Fragments),
+		func(ctx context.Context) (reasoner.Conclusion, error) { return a.Abstracter.Abstract(ctx, d) })
+}
+
 // observedSummarizer is a summarizer that counts its calls.
 type observedSummarizer struct {
 	reasoner.Summarizer

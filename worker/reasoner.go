@@ -18,7 +18,8 @@ func (c Config) byRules() bool {
 	return c.Reasoner.Client == nil && (c.Reasoner.Provider == "" || c.Reasoner.Provider == ReasonerRules)
 }
 
-// reasoners are the reasoner, the extractor, the summarizer, the reviewer, the merger and the judge of a worker.
+// reasoners are the reasoner, the extractor, the summarizer, the reviewer, the merger, the judge and the abstracter
+// of a worker.
 type reasoners struct {
 	reasoner   reasoner.Reasoner
 	extractor  reasoner.Extractor
@@ -26,6 +27,7 @@ type reasoners struct {
 	reviewer   reasoner.Reviewer
 	merger     reasoner.Merger
 	judge      reasoner.Judge
+	abstracter reasoner.Abstracter
 }
 
 func (c Config) openReasoner() (reasoners, error) {
@@ -35,13 +37,13 @@ func (c Config) openReasoner() (reasoners, error) {
 		if summarizer == nil {
 			summarizer = local
 		}
-		return reasoners{c.testReasoner, c.testExtractor, summarizer, local, local, judge.Rules{}}, nil
+		return reasoners{c.testReasoner, c.testExtractor, summarizer, local, local, judge.Rules{}, rules.New()}, nil
 	}
 	if c.byRules() {
-		return reasoners{rules.New(), local, local, local, local, judge.Rules{}}, nil
+		return reasoners{rules.New(), local, local, local, local, judge.Rules{}, rules.New()}, nil
 	}
 	model, err := llm.Open(llm.Config(c.Reasoner))
-	return reasoners{model, model, model, model, model, model}, err
+	return reasoners{model, model, model, model, model, model, model}, err
 }
 
 // reasonerCallTime limits one call of the reasoner, which may send two requests to a model.

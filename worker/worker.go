@@ -19,6 +19,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/extract"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/rules"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
@@ -217,7 +218,8 @@ func (w *Worker) jobs() jobs.Config {
 		CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
 		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o},
 		Facts: extract.New(), Summarizer: observedSummarizer{w.summarizer, o}, Merger: observedMerger{w.merger, o},
-		Reviewer: observedReviewer{w.reviewer, o}, Judge: observedJudge{w.judge, o}, Offline: w.cfg.byRules(),
+		Reviewer: observedReviewer{w.reviewer, o}, Judge: observedJudge{w.judge, o},
+		Abstracter: observedAbstracter{w.abstracter, o}, Topics: rules.New(), Offline: w.cfg.byRules(),
 		ReasonerProvider: w.reasonerState, ReasonerCallTime: w.cfg.reasonerCallTime(),
 		ReflectBatch: w.cfg.reflectBatch(),
 		DailyTokens:  w.cfg.DailyTokens, Logger: w.log, Observer: joining{w.metrics, w.tracer}, Now: w.cfg.Now,

@@ -44,6 +44,9 @@ const (
 	JudgeCommitted       = "judge.committed"
 	DispatchWritten      = "dispatch.written" // nothing is committed
 	DispatchBatch        = "dispatch.batch"   // between two transactions
+	AbstractDecided      = "abstract.decided" // the abstracter has answered
+	AbstractWritten      = "abstract.written" // nothing is committed
+	AbstractCommitted    = "abstract.committed"
 	SweepStep            = "sweep.step"
 	TriggerAsked         = "check_trigger.asked"
 	MigrateStep          = "migrate.step"      // between two steps of a migration
@@ -57,5 +60,5 @@ func Worker() []string {
 		ExtractDone, ExtractCommitted, ReconcileDecided, ReconcileWritten, ReconcileCommitted,
 		MergeDecided, MergeWritten, MergeCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
 		ReflectWritten, ReflectCommitted, ContradictionWritten, ReviewDecided, ReviewWritten,
-		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, JudgeDecided, JudgeWritten, JudgeCommitted, DispatchWritten, DispatchBatch, SweepStep, TriggerAsked}
+		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, JudgeDecided, JudgeWritten, JudgeCommitted, DispatchWritten, DispatchBatch, AbstractDecided, AbstractWritten, AbstractCommitted, SweepStep, TriggerAsked}
 }

@@ -27,6 +27,7 @@ var (
 	_ reasoner.Extractor  = (*Reasoner)(nil)
 	_ reasoner.Summarizer = (*Reasoner)(nil)
 	_ reasoner.Merger     = (*Reasoner)(nil)
+	_ reasoner.Abstracter = (*Reasoner)(nil)
 	_ reasoner.Judge      = (*Reasoner)(nil)
 )
 

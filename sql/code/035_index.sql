@@ -4,7 +4,7 @@
 -- (facts that an application stored, images and so on), and those that are not text. It writes the terms, adds them to
 -- the users' statistics, puts facts and episodes into the inbox, folds facts that repeat a current one, records the
 -- entities in the metadata, and relates the memories that share them. The inbox receives nothing of users who opted
--- out, and no summaries and merged memories, because their originals already count.
+-- out, and no summaries, merged memories and conclusions, because their originals already count.
 --
 -- Each memory is looked up separately (lateral, or a scalar subquery). A join would be planned by the
 -- statistics of the tables; new tables have none, and every job would read all of its user's memories. The
@@ -96,14 +96,14 @@ begin
     select m.user_id, m.memory_type, m.id, m.importance, coalesce(m.valid_at, m.created_at), m.session_id,
            m.id = any(_imported)
       from memory m join fresh f on f.user_id = m.user_id and f.memory_type = m.memory_type and f.memory_id = m.id
-     where m.memory_type in ('fact', 'episodic') and coalesce(m.source, '') not in ('summary', 'merge')
+     where m.memory_type in ('fact', 'episodic') and coalesce(m.source, '') not in ('summary', 'merge', 'abstract')
        and not m.opted_out
        and m.id <> all(_seen) -- it was in the inbox before it was compressed
     on conflict do nothing
   )
   select array_agg(f.memory_id),
          array_agg((m.memory_type = 'fact' or m.memory_type = 'episodic' and m.modality <> 'text')
-                   and m.source is distinct from 'extraction'),
+                   and coalesce(m.source, '') not in ('extraction', 'abstract')),
          array_agg(m.modality <> 'text')
     into _fresh, _stored, _uploads
     from fresh f join memory m on m.user_id = f.user_id and m.memory_type = f.memory_type and m.id = f.memory_id;
@@ -184,7 +184,7 @@ begin
             from unnest(_user_ids, _ids) i(user_id, id)) n
    where (select count(*) from oxbow.memories_fact f
            where f.user_id = n.user_id and f.content_hash = n.hash and f.expired_at is null and f.forgotten_at is null
-             and f.expires_at is null and f.sensitivity < 2) > 1;
+             and f.expires_at is null and f.sensitivity < 2 and f.source is distinct from 'abstract') > 1;
   if _users is null then
     return;
   end if;
@@ -206,7 +206,7 @@ begin
           from oxbow.memories_fact f
          where f.user_id = _user and f.content_hash = _hash
            and f.expired_at is null and f.forgotten_at is null and f.invalid_at is null and f.expires_at is null
-           and f.sensitivity < 2
+           and f.sensitivity < 2 and f.source is distinct from 'abstract'
         window same as (partition by f.speaker, f.agent_id, f.metadata ->> 'context'
           order by not exists (select from oxbow.memory_links l
                                 where l.user_id = _user and l.from_type = 'fact' and l.from_id = f.id

@@ -2,8 +2,8 @@
 
 -- erase_memory erases a memory with everything that refers to it: vector, terms, history, links, sources,
 -- evidence, reported uses, and its entries in the inbox and in jobs. Memories that it superseded and its
--- child traits lose the reference; traits that it supported or contradicted are reweighed. Summaries of the
--- conversations in which it was said are erased too, and so are facts that were folded into it. It returns
+-- child traits lose the reference; traits that it supported or contradicted are reweighed. Conclusions that rest on it and
+-- summaries of the conversations in which it was said are erased too, and so are facts that were folded into it. It returns
 -- the number of deleted rows, 0 for an unknown memory; changes to traits do not count. It leaves a receipt
 -- (see erasure).
 drop function if exists oxbow.erase_memory(text, uuid); -- an earlier version had no proof
@@ -57,6 +57,7 @@ begin
   _merges := oxbow.merged_into(_user_id, _ids);
   perform oxbow.split_merge(_user_id, i.id, 'system', false) from unnest(_merges) i(id);
   _ids := _ids || _merges;
+  _ids := _ids || array(select c.id from unnest(oxbow.withdraw_conclusions(_user_id, _ids)) c(id) where c.id <> all(_ids));
   select coalesce(array_agg(distinct s), '{}') into _sessions
     from unnest(_ids) i(id), unnest(oxbow.sessions_of(_user_id, i.id)) s;
   if _sessions <> '{}' then

@@ -17,7 +17,7 @@ create or replace function oxbow.mergeable(_memory oxbow.memories) returns boole
 language sql immutable parallel safe
 return (_memory).memory_type in ('fact', 'episodic') and (_memory).expired_at is null and (_memory).forgotten_at is null
   and (_memory).invalid_at is null and (_memory).expires_at is null and (_memory).sensitivity < 2 and (_memory).modality = 'text'
-  and (_memory).source is distinct from 'summary' and (_memory).level = 'full';
+  and coalesce((_memory).source, '') not in ('summary', 'abstract') and (_memory).level = 'full';
 call oxbow.grant_worker('mergeable');
 
 -- merge_kin returns a key that is equal for memories that may be merged: of the same type, speaker, agent and context.

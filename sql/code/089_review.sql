@@ -100,7 +100,7 @@ end $$;
 create or replace function oxbow.review_after(_memory oxbow.memories, _strength double precision, _at timestamptz,
   _rules oxbow.recall_rules) returns timestamptz
 language sql stable parallel safe
-return case when (_memory).memory_type = 'fact' and (_memory).tier = 'normal'
+return case when (_memory).memory_type = 'fact' and (_memory).tier = 'normal' and (_memory).source is distinct from 'abstract'
              and _strength >= (_rules).review_promote_strength
              and oxbow.strength_now((_memory).strength, coalesce((_memory).used_at, (_memory).created_at),
                                     (_memory).tier, (_memory).source, _at, _rules) < (_rules).review_promote_strength
@@ -128,7 +128,8 @@ declare
 begin
   with page as materialized (
     select m.user_id, m.id, m.review_at, m.reviews, m.strength, coalesce(m.used_at, m.created_at) as since, m.tier,
-           m.source, oxbow.is_reviewable(m.tier, m.sensitivity, m.expired_at, m.forgotten_at, m.invalid_at) as kept
+           m.source, oxbow.is_reviewable(m.tier, m.sensitivity, m.expired_at, m.forgotten_at, m.invalid_at)
+             and m.source is distinct from 'abstract' as kept
       from oxbow.memories_fact m
      where (m.user_id, m.id) > (_user_id, _id) order by m.user_id, m.id limit _limit
   ), due as (

@@ -162,6 +162,12 @@ type Signal struct {
 	ActionHint []string `json:"action_hint" of:"signalHints" about:"what should follow"`
 }
 
+// Conclusion is an answer to what memories of one topic come to.
+type Conclusion struct {
+	Conclusion string   `json:"conclusion" about:"one sentence with its conditions; empty if they come to nothing"`
+	Sources    []string `json:"sources" about:"reference of a memory that supports it, such as m3"`
+}
+
 // Merges is an answer to groups of similar memories.
 type Merges struct {
 	Merges []Merge `json:"merges" none:"an empty list if no memories belong together"`

@@ -130,6 +130,8 @@ func Nothing(r Request) Reply {
 		return Say(all.JSON())
 	case "signals":
 		return Say(`{"signals": []}`)
+	case "abstract":
+		return Say(`{"conclusion": "", "sources": []}`)
 	case "judge":
 		var all Judgements
 		for _, f := range r.Data("facts") {

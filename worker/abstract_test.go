@@ -1,0 +1,183 @@
+package worker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// note stores an episode that is due for reflection together with three others.
+func (b *bundle) note(user, content, at, agent string) {
+	b.Helper()
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, agent_id, importance, session_id)
+		values ($1, 'episodic', $2, $3::timestamptz, nullif($4, ''), 1, 'talk ' || ($3::timestamptz)::date)`, user, content,
+		at, agent)
+}
+
+// others stores memories of no topic, so that a reflection is due.
+func (b *bundle) others(user string) {
+	b.Helper()
+	b.exec(`insert into oxbow.memories (user_id, content, importance) select $1, 'Nothing ' || gen_random_uuid(), 1
+		from generate_series(1, 3)`, user)
+}
+
+// conclusions returns the current conclusions, the surest first.
+func (b *bundle) conclusions(user string) (all []string) {
+	b.Helper()
+	return get[[]string](b, `select coalesce(array_agg(content), '{}') from oxbow.conclusions_of($1)`, user)
+}
+
+// U §11: a conclusion is drawn when fragments are dense, with its conditions, in both languages, and recalled.
+func TestAcceptanceAbstractionOfDenseFragments(t *testing.T) {
+	for language, l := range map[string]struct {
+		notes      []string
+		query      string
+		conclusion string
+	}{
+		"en": {[]string{"Went running along the canal", "I was running before breakfast", "A long run: I ran ten kilometres",
+			"Went running again", "I went running with the dog"}, "running", "running"},
+		"zh": {[]string{"早上去跑步了", "今天又去跑步", "跑步十公里", "晨跑了一圈", "跑步的时候下雨了"}, "跑步", "跑步"},
+	} {
+		t.Run(language, func(t *testing.T) {
+			b := setup(t)
+			b.exec(`insert into oxbow.users (user_id, timezone) values ('ann', 'Europe/Berlin')`)
+			for i, note := range l.notes[:3] {
+				b.note("ann", note, fmt.Sprintf("2026-10-%02d 06:30+02", 4+7*i), "")
+			}
+			b.work()
+			require.Empty(t, b.conclusions("ann"), "three memories are not dense")
+			b.note("ann", l.notes[3], "2026-10-25 07:30+01", "")
+			b.others("ann")
+			b.work()
+			all := b.conclusions("ann")
+			require.Len(t, all, 1)
+			require.Contains(t, all[0], l.conclusion)
+			require.Equal(t, "morning sunday", get[string](b, `
+				select concat_ws(' ', conditions ->> 'part_of_day', conditions ->> 'weekday') from oxbow.conclusions_of('ann')`))
+			require.InDelta(t, 1-0.8*0.8*0.8*0.8, get[float64](b, `select confidence from oxbow.conclusions_of('ann')`), 1e-6)
+			require.Equal(t, 4, get[int](b, `select cardinality(sources) from oxbow.conclusions_of('ann')`))
+			require.Equal(t, 1, b.count(`oxbow.recall('ann', $1) where content = $2`, l.query, all[0]))
+			require.Equal(t, 0, b.count(`oxbow.reflection_inbox i join oxbow.memories m on m.user_id = i.user_id
+				and m.id = i.memory_id where m.source = 'abstract'`), "a conclusion is not evidence")
+
+			// more of the same: the same version, surer; other hours: a new version with the reason
+			b.note("ann", l.notes[4], "2026-11-01 06:30+01", "")
+			b.note("ann", l.notes[0], "2026-11-08 06:30+01", "")
+			b.others("ann")
+			b.work()
+			require.Equal(t, []string{all[0]}, b.conclusions("ann"))
+			require.Greater(t, get[float64](b, `select confidence from oxbow.conclusions_of('ann')`), 0.7)
+			for i := range 6 {
+				b.note("ann", l.notes[3*(i%2)], fmt.Sprintf("2026-11-%02d 20:30+01", 10+i), "")
+			}
+			b.work()
+			require.Len(t, b.conclusions("ann"), 1)
+			require.NotEqual(t, all, b.conclusions("ann"))
+			require.Equal(t, "2 6 more memories say so", get[string](b, `
+				select concat_ws(' ', version, reason) from oxbow.conclusions_of('ann')`))
+			require.Equal(t, 2, b.count(`oxbow.conclusions_of('ann', versions => true)`))
+		})
+	}
+}
+
+// U §11: different sources that conflict keep their versions side by side; one source that changes its mind merges.
+func TestAcceptanceConflictingSourcesKeepTheirVersions(t *testing.T) {
+	for language, l := range map[string]struct{ says, denies string }{
+		"en": {"The user goes running before work %d", "The user gave up running"},
+		"zh": {"用户第%d次去跑步", "用户不再跑步了"},
+	} {
+		t.Run(language, func(t *testing.T) {
+			b := setup(t)
+			for i := range 5 {
+				b.note("ann", fmt.Sprintf(l.says, i+1), fmt.Sprintf("2026-10-%02d 10:00Z", i+1), "coach")
+			}
+			b.work()
+			require.Len(t, b.conclusions("ann"), 1)
+			b.note("ann", l.denies, "2026-10-10 10:00Z", "diary")
+			b.others("ann")
+			b.work()
+			all := b.conclusions("ann")
+			require.Len(t, all, 2)
+			require.True(t, strings.Contains(all[0], "coach") && strings.Contains(all[1], "diary"), "%v", all)
+			require.Equal(t, 2, b.count(`oxbow.conclusions_of('ann') where cardinality(conflicts) = 1`))
+			for _, agent := range []string{"coach", "diary"} { // both are recalled, with who says so
+				require.Equal(t, 1, b.count(`oxbow.recall('ann', 'running 跑步', agent => $1) r
+					join oxbow.memories m on m.user_id = 'ann' and m.id = r.id where m.source = 'abstract'`, agent), agent)
+			}
+
+			b.note("ann", l.denies + "!", "2026-10-12 10:00Z", "coach")
+			b.others("ann")
+			b.work()
+			require.Len(t, b.conclusions("ann"), 1)
+			require.True(t, get[bool](b, `select denies and voices = '{coach,diary}' from oxbow.conclusions_of('ann')`))
+		})
+	}
+}
+
+// A conclusion ends, is drawn again, or is erased with its sources.
+func TestConclusionsFollowTheirSources(t *testing.T) {
+	draw := func(b *bundle, n int) {
+		for i := range n {
+			b.note("ann", fmt.Sprintf("Went running in the park, round %d", i+1), fmt.Sprintf("2026-10-%02d 10:00Z", i+1), "")
+		}
+		b.work()
+		require.Len(b, b.conclusions("ann"), 1)
+	}
+	sweep := func(b *bundle) {
+		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('sweep', 'default', 25, '{}')`)
+		b.work()
+	}
+	t.Run("forget", func(t *testing.T) {
+		b := setup(t)
+		draw(b, 5)
+		b.exec(`select oxbow.forget('ann', (select id from oxbow.memories where content like '%round 1'))`)
+		require.Empty(t, b.conclusions("ann"), "at once")
+		sweep(b)
+		require.Equal(t, 4, get[int](b, `select cardinality(sources) from oxbow.conclusions_of('ann')`), "drawn again without it")
+		b.exec(`select oxbow.forget('ann', (select id from oxbow.memories where content like '%round 2'))`)
+		sweep(b)
+		require.Empty(t, b.conclusions("ann"), "three are too few")
+	})
+	t.Run("erase", func(t *testing.T) {
+		b := setup(t)
+		draw(b, 5)
+		b.exec(`select oxbow.erase_memory('ann', (select id from oxbow.memories where content like '%round 1'))`)
+		require.Equal(t, 0, b.count(`oxbow.memories where source = 'abstract'`))
+		require.Equal(t, 0, b.count(`oxbow.conclusions`))
+		sweep(b)
+		require.Equal(t, 4, get[int](b, `select cardinality(sources) from oxbow.conclusions_of('ann')`))
+	})
+	t.Run("supersede", func(t *testing.T) {
+		b := setup(t)
+		draw(b, 4)
+		b.exec(`select oxbow.supersede('ann', (select id from oxbow.memories where content like '%round 1'), 'Slept long')`)
+		sweep(b)
+		require.Empty(t, b.conclusions("ann"))
+		require.Equal(t, 1, b.count(`oxbow.conclusions_of('ann', versions => true)
+			where reason = 'too few memories support it any more'`))
+	})
+	t.Run("refuse", func(t *testing.T) {
+		b := setup(t)
+		draw(b, 4)
+		b.exec(`select oxbow.forget('ann', id) from oxbow.conclusions_of('ann')`)
+		for i := range 5 {
+			b.note("ann", fmt.Sprintf("Went running in the wood, round %d", i+1), fmt.Sprintf("2026-11-%02d 10:00Z", i+1), "")
+		}
+		sweep(b)
+		require.Empty(t, b.conclusions("ann"), "the person does not want it")
+		b.exec(`select oxbow.restore('ann', id) from oxbow.memories where source = 'abstract'`)
+		require.Len(t, b.conclusions("ann"), 1)
+	})
+	t.Run("opt out", func(t *testing.T) {
+		b := setup(t)
+		b.exec(`insert into oxbow.users (user_id, opted_out) values ('ann', true)`)
+		for i := range 5 {
+			b.note("ann", fmt.Sprintf("Went running, round %d", i+1), fmt.Sprintf("2026-10-%02d 10:00Z", i+1), "")
+		}
+		b.work()
+		require.Empty(t, b.conclusions("ann"))
+		require.Equal(t, 0, b.count(`oxbow.topic_fragments`))
+	})
+}
