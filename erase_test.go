@@ -79,6 +79,12 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.api_answers (user_id, key, request, answer) values ($1, $1 || ' key', '\x00', '{}')`,
 		`insert into oxbow.api_log (user_id, id, at, role, operation, status)
 			values ($1, gen_random_uuid(), now(), 'person', 'get-memory', 200)`,
+		`insert into oxbow.topics (user_id, topic) values ($1, 'do:cooking')`,
+		`insert into oxbow.topic_fragments (user_id, topic, memory_type, memory_id, at)
+			select user_id, 'do:cooking', memory_type, id, now() from oxbow.memories where user_id = $1 and content like '%rice%'`,
+		`insert into oxbow.conclusions (user_id, memory_id, topic, voices, confidence, fragments, sessions, made_by)
+			select user_id, id, 'do:cooking', '{""}', 0.5, 4, 2, 'rules-v1' from oxbow.memories
+			 where user_id = $1 and memory_type = 'fact' and content like '%repeats it.' limit 1`,
 		`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at)
 			values ($1, md5($1)::uuid, $1, 3, now(), now())`,
 		`update oxbow.river_job
