@@ -28,6 +28,8 @@ var (
 	ErrNoInstruction = store.ErrNoInstruction
 	// ErrNoSkill reports that the user has no such skill.
 	ErrNoSkill = store.ErrNoSkill
+	// ErrNoIntention reports that the user has no such intention.
+	ErrNoIntention = store.ErrNoIntention
 	// ErrSealed reports that the client has no key for a sealed memory or message.
 	ErrSealed = store.ErrSealed
 	// ErrDenied reports that the database role lacks a privilege, or may only see another user.

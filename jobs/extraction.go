@@ -167,6 +167,9 @@ func (x *Extraction) decide(ctx context.Context, session store.Session, person r
 	e.Procedures = slices.DeleteFunc(found.Procedures, func(p reasoner.Procedure) bool {
 		return !slices.Contains(e.Messages, p.Source) || secrets.Any(p.Situation) || slices.ContainsFunc(p.Steps, secrets.Any)
 	})
+	e.Intentions = slices.DeleteFunc(found.Intentions, func(n reasoner.Intention) bool {
+		return !slices.Contains(e.Messages, n.Source) || secrets.Any(n.Content)
+	})
 	e.Used = among(found.Used, recalled)
 	for _, d := range found.Dropped {
 		x.Logger.InfoContext(ctx, "dropped a proposal of the extractor", "reason", secrets.Mask(d.Reason))
@@ -280,7 +283,7 @@ func (x *Extraction) write(ctx context.Context, tx pgx.Tx, e *extraction) (count
 		return counts, err
 	}
 	if out { // since the messages were read
-		e.Memories, e.Used, e.Instructions, e.Procedures = nil, nil, nil, nil
+		e.Memories, e.Used, e.Instructions, e.Procedures, e.Intentions = nil, nil, nil, nil, nil
 	}
 	if counts, err = store.WriteExtraction(ctx, tx, e.Extraction); err != nil {
 		return counts, err

@@ -51,6 +51,8 @@ type Config struct {
 	ReflectBatch int
 	// DailyTokens is the maximum number of tokens spent on a user in 24 hours. 0: unlimited.
 	DailyTokens int64
+	// Sender posts due intentions to webhooks.
+	Sender Sender
 	// Logger receives messages for operators.
 	Logger *slog.Logger
 	// Observer receives the results of jobs.

@@ -24,7 +24,7 @@ var noUserData = map[string]bool{
 	"settings": true, "schema_version": true, "river_migration": true, "installed_code": true,
 	"policy_definitions": true, "policy_changes": true, "trait_rules": true, "recall_rules": true,
 	"category_names": true,
-	"erasures":       false, "activity_id_seq": false, "job_schedules": false,
+	"erasures":       false, "webhooks": false, "activity_id_seq": false, "job_schedules": false,
 	"river_job": false, "river_job_id_seq": false, "river_leader": false, "river_notification": false,
 	"river_notification_id_seq": false, "river_queue": false,
 }
@@ -62,6 +62,7 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 		`update oxbow.api_answers set answer = '{"is": "cormorant"}' where user_id = $1`,
 		"update oxbow.api_log set target = 'cormorant' where user_id = $1",
 		"update oxbow.llm_calls set error = 'cormorant' where user_id = $1",
+		"update oxbow.intentions set content = 'cormorant' where user_id = $1",
 		"update oxbow.instructions set content = 'cormorant' where user_id = $1",
 		"update oxbow.skills set name = 'cormorant' where user_id = $1",
 		"update oxbow.answers set query = 'cormorant' where user_id = $1",

@@ -66,7 +66,7 @@ func TestInstructionsInContext(t *testing.T) {
 	remember(t, tx, settled(ann(t), "preference", "Prefers short answers", 0.7, time.Now().Add(-time.Hour)))
 	index(t, tx, ann(t))
 	exec(t, tx, "select oxbow.instruct($1, 'Always answer me in German', 'language')", ann(t))
-	exec(t, tx, "select oxbow.instruct($1, 'Call me Sam', 'address', agent => 'a')", ann(t))
+	exec(t, tx, "select oxbow.instruct($1, 'Call me Sam', 'address', agent => 'a', priority => 1)", ann(t))
 	block := func(arguments string) string {
 		t.Helper()
 		return one[string](t, tx, "select oxbow.context($1"+arguments+")", ann(t))

@@ -538,6 +538,57 @@ CREATE INDEX instructions_current_idx ON oxbow.instructions USING btree (user_id
 
 CREATE UNIQUE INDEX instructions_message_idx ON oxbow.instructions USING btree (user_id, message_id, content) WHERE (message_id IS NOT NULL);
 
+-- intentions
+
+CREATE TABLE oxbow.intentions (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind text DEFAULT 'intention'::text NOT NULL,
+    content text NOT NULL,
+    due_at timestamp with time zone,
+    "precision" text DEFAULT 'none'::text NOT NULL,
+    remind_at timestamp with time zone,
+    recurrence text,
+    condition text,
+    state text DEFAULT 'open'::text NOT NULL,
+    source text DEFAULT 'app'::text NOT NULL,
+    message_id uuid,
+    said_in text,
+    parent_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    became_due_at timestamp with time zone,
+    closed_at timestamp with time zone,
+    reason text,
+    external_id text,
+    CONSTRAINT condition_length CHECK ((COALESCE(((octet_length(condition) >= 1) AND (octet_length(condition) <= 2000)), true) OR oxbow.reject('condition'::text, condition, 'must have 1 to 2,000 bytes'::text))),
+    CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 2000)) OR oxbow.reject('content'::text, content, 'must not be blank or longer than 2,000 bytes'::text))),
+    CONSTRAINT due_finite CHECK ((COALESCE((isfinite(due_at) AND ((EXTRACT(year FROM due_at) >= (1900)::numeric) AND (EXTRACT(year FROM due_at) <= (9999)::numeric))), true) OR oxbow.reject('due_at'::text, (due_at)::text, 'must be between the years 1900 and 9999'::text))),
+    CONSTRAINT due_matches CHECK ((((due_at IS NULL) = ("precision" = 'none'::text)) OR oxbow.reject('precision'::text, "precision", 'must be none without a time, and only then'::text))),
+    CONSTRAINT external_id_length CHECK ((COALESCE(((octet_length(external_id) >= 1) AND (octet_length(external_id) <= 1024)), true) OR oxbow.reject('external_id'::text, external_id, 'must have 1 to 1024 bytes'::text))),
+    CONSTRAINT intentions_source_check CHECK ((source = ANY (ARRAY['app'::text, 'conversation'::text]))),
+    CONSTRAINT kind_known CHECK (((kind = ANY (ARRAY['intention'::text, 'goal'::text, 'reminder'::text])) OR oxbow.reject('kind'::text, kind, 'must be intention, goal or reminder'::text))),
+    CONSTRAINT precision_known CHECK ((("precision" = ANY (ARRAY['minute'::text, 'day'::text, 'week'::text, 'month'::text, 'year'::text, 'none'::text])) OR oxbow.reject('precision'::text, "precision", 'must be minute, day, week, month, year or none'::text))),
+    CONSTRAINT recurrence_begins CHECK (((recurrence IS NULL) OR (due_at IS NOT NULL) OR oxbow.reject('due_at'::text, (due_at)::text, 'must be the first time of a recurrence'::text))),
+    CONSTRAINT recurrence_length CHECK ((COALESCE(((recurrence ~ '^FREQ=[A-Z]+(;[A-Z]+=[-+0-9A-Z,:]+)*$'::text) AND (octet_length(recurrence) <= 200)), true) OR oxbow.reject('recurrence'::text, recurrence, 'must be a rule of iCalendar such as FREQ=WEEKLY;BYDAY=MO'::text))),
+    CONSTRAINT state_known CHECK (((state = ANY (ARRAY['open'::text, 'due'::text, 'done'::text, 'dropped'::text])) OR oxbow.reject('state'::text, state, 'must be open, due, done or dropped'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
+);
+
+ALTER TABLE ONLY oxbow.intentions
+    ADD CONSTRAINT intentions_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY oxbow.intentions
+    ADD CONSTRAINT intentions_user_id_external_id_key UNIQUE (user_id, external_id);
+
+ALTER TABLE ONLY oxbow.intentions
+    ADD CONSTRAINT intentions_user_id_parent_id_due_at_key UNIQUE (user_id, parent_id, due_at);
+
+CREATE INDEX intentions_live_idx ON oxbow.intentions USING btree (user_id, due_at) WHERE (state = ANY (ARRAY['open'::text, 'due'::text]));
+
+CREATE UNIQUE INDEX intentions_message_idx ON oxbow.intentions USING btree (user_id, message_id, content) WHERE ((message_id IS NOT NULL) AND (parent_id IS NULL));
+
+CREATE INDEX intentions_remind_idx ON oxbow.intentions USING btree (remind_at) WHERE ((state = 'open'::text) AND (remind_at IS NOT NULL));
+
 -- job_schedules
 
 CREATE TABLE oxbow.job_schedules (
@@ -2210,6 +2261,23 @@ CREATE TABLE oxbow.vector_slots (
 
 ALTER TABLE ONLY oxbow.vector_slots
     ADD CONSTRAINT vector_slots_pkey PRIMARY KEY (user_id, memory_type);
+
+-- webhooks
+
+CREATE TABLE oxbow.webhooks (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    url text NOT NULL,
+    secret bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    disabled_at timestamp with time zone,
+    disabled_by text,
+    last_at timestamp with time zone,
+    last_status text,
+    CONSTRAINT url_http CHECK ((((url ~ '^https?://[^[:space:]]+$'::text) AND (octet_length(url) <= 2000)) OR oxbow.reject('url'::text, url, 'must be an http or https address of at most 2,000 bytes'::text)))
+);
+
+ALTER TABLE ONLY oxbow.webhooks
+    ADD CONSTRAINT webhooks_pkey PRIMARY KEY (id);
 
 -- weight_log
 

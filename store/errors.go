@@ -43,6 +43,10 @@ var (
 	ErrNoInstruction = errors.New("no such instruction")
 	// ErrNoSkill reports that the user has no such skill.
 	ErrNoSkill = errors.New("no such skill")
+	// ErrNoIntention reports that the user has no such intention.
+	ErrNoIntention = errors.New("no such intention")
+	// ErrNoWebhook reports that no such webhook exists.
+	ErrNoWebhook = errors.New("no such webhook")
 	// ErrDenied reports that the database role lacks a privilege or may only see another user.
 	ErrDenied = errors.New("the database refuses access")
 	// ErrNotMigrated reports that the database has no Oxbow schema.
@@ -111,6 +115,8 @@ var known = map[string]struct {
 	"OX131": {ErrNoAdjustment, ""},
 	"OX132": {ErrNoInstruction, ""},
 	"OX133": {ErrNoSkill, ""},
+	"OX134": {ErrNoIntention, ""},
+	"OX135": {ErrNoWebhook, ""},
 	"42501": {ErrDenied, "connect as a member of oxbow_worker or of the schema's owner"},
 	"3F000": {ErrNotMigrated, "run oxbow migrate up"},                     // invalid_schema_name
 	"42P01": {ErrNotMigrated, "run oxbow migrate up"},                     // undefined_table

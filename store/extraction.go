@@ -90,6 +90,7 @@ type Extraction struct {
 
 	Instructions []reasoner.Instruction // to the assistant, in their order
 	Procedures   []reasoner.Procedure   // that the assistant is to follow
+	Intentions   []reasoner.Intention   // of the user, in their order
 }
 
 // ExtractionCounts counts the changes of an extraction.
@@ -231,6 +232,9 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 		return counts, staleTarget(err)
 	}
 	if err := hearInstructions(ctx, db, e); err != nil {
+		return counts, err
+	}
+	if err := hearIntentions(ctx, db, e); err != nil {
 		return counts, err
 	}
 	if _, err := WriteVectors(ctx, db, e.Model, Refs(e.Session.UserID, ids), vectors); err != nil {

@@ -107,7 +107,7 @@ func TestAcceptanceConflictingSourcesKeepTheirVersions(t *testing.T) {
 					join oxbow.memories m on m.user_id = 'ann' and m.id = r.id where m.source = 'abstract'`, agent), agent)
 			}
 
-			b.note("ann", l.denies + "!", "2026-10-12 10:00Z", "coach")
+			b.note("ann", l.denies+"!", "2026-10-12 10:00Z", "coach")
 			b.others("ann")
 			b.work()
 			require.Len(t, b.conclusions("ann"), 1)

@@ -36,6 +36,8 @@ type Config struct {
 	DatabaseURL string
 	// Embedding selects the embedding provider. Default: the local one.
 	Embedding EmbeddingConfig
+	// WebhookPrivate lets webhooks have private, local and link-local addresses.
+	WebhookPrivate bool
 	// Embedder replaces Embedding. oxbow.NewEmbedder makes one from any langchaingo embedder.
 	Embedder Embedder
 	// Reasoner selects the reasoner. Default: the built-in rules.

@@ -20,6 +20,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/extract"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/rules"
+	"github.com/oxbow-memory/oxbow/internal/webhook"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
@@ -219,6 +220,7 @@ func (w *Worker) jobs() jobs.Config {
 		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o},
 		Facts: extract.New(), Summarizer: observedSummarizer{w.summarizer, o}, Merger: observedMerger{w.merger, o},
 		Reviewer: observedReviewer{w.reviewer, o}, Judge: observedJudge{w.judge, o},
+		Sender:     webhook.NewSender(w.cfg.WebhookPrivate),
 		Abstracter: observedAbstracter{w.abstracter, o}, Topics: rules.New(), Offline: w.cfg.byRules(),
 		ReasonerProvider: w.reasonerState, ReasonerCallTime: w.cfg.reasonerCallTime(),
 		ReflectBatch: w.cfg.reflectBatch(),

@@ -22,6 +22,9 @@ func (w *workFlags) add(f *pflag.FlagSet) {
 	w.embedding.add(f)
 	w.reasoner.add(f, &w.cfg)
 	w.addConcurrency(f)
+	f.BoolVar(&w.cfg.WebhookPrivate, "webhook-private", false,
+		"let webhooks have private and local addresses (OXBOW_WEBHOOK_PRIVATE)")
+	env(f, "webhook-private", "OXBOW_WEBHOOK_PRIVATE")
 	w.cfg.StopTimeout = 30 * time.Second
 	durationFlag(f, &w.cfg.StopTimeout, "stop-timeout", time.Millisecond, "how long to wait for running jobs at shutdown")
 	addressFlag(f, &w.cfg.HealthAddr, "health-addr", "serve /healthz and /readyz there, such as 127.0.0.1:8080")

@@ -39,8 +39,11 @@ const (
 	SettleLeveled        = "settle.leveled"
 	FlushBatch           = "flush_activity.batch"
 	SensoryBatch         = "sensory.batch"
-	JudgeDecided         = "judge.decided" // the judge has answered
-	JudgeWritten         = "judge.written" // nothing is committed
+	RemindWritten        = "remind.written" // nothing is committed
+	RemindBatch          = "remind.batch"   // between two transactions
+	NotifySent           = "notify.sent"    // the far end has answered, nothing is written
+	JudgeDecided         = "judge.decided"  // the judge has answered
+	JudgeWritten         = "judge.written"  // nothing is committed
 	JudgeCommitted       = "judge.committed"
 	DispatchWritten      = "dispatch.written" // nothing is committed
 	DispatchBatch        = "dispatch.batch"   // between two transactions
@@ -60,5 +63,5 @@ func Worker() []string {
 		ExtractDone, ExtractCommitted, ReconcileDecided, ReconcileWritten, ReconcileCommitted,
 		MergeDecided, MergeWritten, MergeCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
 		ReflectWritten, ReflectCommitted, ContradictionWritten, ReviewDecided, ReviewWritten,
-		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, JudgeDecided, JudgeWritten, JudgeCommitted, DispatchWritten, DispatchBatch, AbstractDecided, AbstractWritten, AbstractCommitted, SweepStep, TriggerAsked}
+		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, RemindWritten, RemindBatch, NotifySent, JudgeDecided, JudgeWritten, JudgeCommitted, DispatchWritten, DispatchBatch, AbstractDecided, AbstractWritten, AbstractCommitted, SweepStep, TriggerAsked}
 }

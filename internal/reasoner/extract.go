@@ -119,6 +119,7 @@ type Extraction struct {
 	Candidates   []Candidate
 	Instructions []Instruction // to the assistant, in the order of the messages
 	Procedures   []Procedure   // that the assistant is to follow
+	Intentions   []Intention   // of the user, in the order of the messages
 	Used         []uuid.UUID   // recalled memories that a reply used
 	Dropped      []Dropped     // proposals that the extractor dropped itself
 }

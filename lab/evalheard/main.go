@@ -15,7 +15,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -93,6 +95,50 @@ func or(a, b string) string {
 	return a
 }
 
+// timeOf returns when a line was said.
+func timeOf(l line) time.Time {
+	if l.Now == "" {
+		return time.Now()
+	}
+	return must.Get(time.Parse(time.RFC3339, l.Now)).In(must.Get(time.LoadLocation(l.Zone)))
+}
+
+// due returns the kind that is expected if an intention with the right time was heard, and what was heard otherwise.
+func due(l line, heard []reasoner.Intention) string {
+	for _, n := range heard {
+		if n.Closes != "" {
+			continue
+		}
+		at := "null"
+		if !n.Due.IsZero() {
+			at = n.Due.Format(time.RFC3339)
+		}
+		if l.Expected == "none" {
+			return n.Kind
+		}
+		want := l.Due
+		if want == "" {
+			want = "null"
+		}
+		same := at == want
+		if a, err := time.Parse(time.RFC3339, want); err == nil && !n.Due.IsZero() {
+			same = a.Equal(n.Due)
+		}
+		if same && recurs(n.Recurrence) == recurs(l.Recurrence) {
+			return l.Kind
+		}
+		return n.Kind + " " + at + " " + n.Recurrence
+	}
+	return ""
+}
+
+// recurs returns the parts of a rule in their order.
+func recurs(rule string) string {
+	parts := strings.Split(strings.ReplaceAll(rule, ";INTERVAL=1", ""), ";")
+	slices.Sort(parts)
+	return strings.Join(parts, ";")
+}
+
 // heard returns what the rules hear in a line: a signal if it has an answer before it, otherwise an instruction.
 func heard(l line) string {
 	ctx := context.Background()
@@ -105,8 +151,10 @@ func heard(l line) string {
 		return signals[0].Kind
 	}
 	found := must.Get(extract.New().Extract(ctx, reasoner.Conversation{Messages: []reasoner.Message{{ID: uuid.New(),
-		Role: "user", Content: l.Text, New: true}}}))
+		Role: "user", Content: l.Text, New: true, Time: timeOf(l)}}}))
 	switch {
+	case l.Now != "" || l.Kind != "":
+		return due(l, found.Intentions)
 	case len(found.Instructions) == 0:
 		return ""
 	case found.Instructions[0].Ends:

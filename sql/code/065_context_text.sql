@@ -64,10 +64,21 @@ create or replace function oxbow.context_heading(_section text, _chinese boolean
 language sql immutable parallel safe
 return '## ' || case _section
   when 'instruction' then case when _chinese then '用户的要求' else 'How the user wants to be answered' end
+  when 'due' then case when _chinese then '到期和即将到来的事' else 'Due and coming up' end
   when 'core' then case when _chinese then '核心特质' else 'Core traits' end
   when 'preference' then case when _chinese then '偏好' else 'Preferences' end
   when 'behavior' then case when _chinese then '行为习惯' else 'Behaviors' end
   else case when _chinese then '相关的事实与经历' else 'Facts and events' end end;
+
+-- due_remark returns when an intention is due, in the user's time.
+create or replace function oxbow.due_remark(_at timestamp, _precision text, _due boolean, _chinese boolean) returns text
+language sql immutable parallel safe
+return case when _at is null then ''
+  else ' (' || case when _due then case when _chinese then '已到期,' else 'due since ' end
+                    else case when _chinese then '' else 'due ' end end
+    || to_char(_at, case _precision when 'minute' then 'YYYY-MM-DD HH24:MI' when 'month' then 'YYYY-MM'
+                                    when 'year' then 'YYYY' else 'YYYY-MM-DD' end)
+    || case when _precision = 'week' then case when _chinese then ' 那一周' else ', that week' end else '' end || ')' end;
 
 -- is_style reports whether a trait says how its person likes to be answered, such as "Prefers short answers".
 create or replace function oxbow.is_style(_content text) returns boolean

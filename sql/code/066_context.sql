@@ -1,5 +1,5 @@
 -- The prompt block: the memories of a user that help with the next turn of a conversation, as text for a
--- model, within a number of tokens. Standing instructions come first, then core traits and preferences, then behaviors
+-- model, within a number of tokens. Standing instructions come first, then what is due, core traits and preferences, then behaviors
 -- by relevance, then what recall finds (C §6.2).
 
 -- context_traits returns the candidate traits for the block in order of preference: core traits and
@@ -59,6 +59,23 @@ begin
      and (i.agent_id is null or i.agent_id = _agent)
      and (i.context is null or _contexts is null or i.context = any(_contexts))
    order by i.priority desc, i.created_at desc, i.id;
+end $$;
+
+-- context_due returns the intentions of the user that are due or come up soon, the earliest first.
+create or replace function oxbow.context_due(_user_id text, _now timestamptz)
+returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
+  tendencies jsonb, modality text, reference text)
+language plpgsql stable as $$
+#variable_conflict error
+begin
+  return query
+  select 'due', i.id, 'intention', case when i.state = 'due' or i.remind_at <= _now then 'due' else 'open' end, i.due_at,
+         i.precision, i.content, null::jsonb, 'text', null::text
+    from oxbow.intentions i
+   where i.user_id = _user_id and i.state in ('open', 'due')
+     and (i.state = 'due' and (i.remind_at is null or i.remind_at <= _now)
+       or i.due_at <= _now + make_interval(secs => 3600 * oxbow.policy('context_due_hours')))
+   order by i.due_at, i.created_at, i.id limit 50;
 end $$;
 
 -- context_memories returns the candidates among other memories, in the order of recall or, without a query,
@@ -133,11 +150,11 @@ end $$;
 --   contexts          work, personal, …: traits of these contexts and general ones; other memories as in recall
 --   agent             only facts, episodes and documents of that agent; traits belong to the person
 --   now               the reference time for decay and recency
--- A part is a line of the block: its section (instruction, core, preference, behavior, memory), the memory, its text,
+-- A part is a line of the block: its section (instruction, due, core, preference, behavior, memory), the memory, its text,
 -- and the line as printed. The first line of a section includes the heading. tokens is the cost of the
 -- line. Sections come in the order above. A part that does not fit is skipped, except that core traits end
 -- with the first one that does not fit. Instructions have at most the share context_instructions of
--- max_tokens, a trait at most 60 tokens, all behaviors together a quarter of max_tokens, and any other memory a quarter
+-- max_tokens, what is due the share context_due, a trait at most 60 tokens, all behaviors together a quarter of max_tokens, and any other memory a quarter
 -- too (but at least 40).
 create or replace function oxbow.context_parts(user_id text, query text default null, embedding halfvec default null,
   max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,
@@ -154,6 +171,7 @@ declare
   _unknown text;
   _left integer := max_tokens;
   _behaviors integer := max_tokens / 4; -- tokens left for behaviors
+  _due integer := max_tokens * oxbow.policy('context_due'); -- for what is due
   _instructions integer := max_tokens * oxbow.policy('context_instructions'); -- and for instructions
   _open text;                           -- the section whose heading has been written
   _full boolean := false;               -- whether a core trait did not fit
@@ -182,6 +200,8 @@ begin
     -- a query does not run if those before it fill the block
     select * from oxbow.context_instructions(context_parts.user_id, context_parts.contexts, context_parts.agent, _now)
     union all
+    select * from oxbow.context_due(context_parts.user_id, _now)
+    union all
     select * from oxbow.context_traits(context_parts.user_id, context_parts.query, context_parts.embedding,
                     context_parts.max_tokens, context_parts.contexts, _now)
      where 'trait' = any(_types)
@@ -203,6 +223,9 @@ begin
       text := oxbow.shorten(_part.content, _memory);
       line := '- ' || text || case when _part.memory_type <> 'trait' then '' when _chinese then '(推断)'
                                    else ' (inferred)' end;
+    elsif section = 'due' then
+      text := oxbow.shorten(_part.content, _memory);
+      line := '- ' || text || oxbow.due_remark(_part.at at time zone _zone, _part.speaker, stage = 'due', _chinese);
     elsif _part.memory_type = 'trait' then
       text := oxbow.shorten(_part.content, _trait);
       line := '- ' || text || oxbow.trait_remark(_part.stage, _part.tendencies, contexts, _chinese);
@@ -222,8 +245,8 @@ begin
     end if;
     tokens := oxbow.estimate_tokens(line || E'\n');
     if tokens > _left or section = 'behavior' and tokens > _behaviors
-      or section = 'instruction' and tokens > _instructions then
-      _full := _full or section <> 'instruction';
+      or section = 'instruction' and tokens > _instructions or section = 'due' and tokens > _due then
+      _full := _full or section not in ('instruction', 'due');
       continue;
     end if;
     _open := section;
@@ -232,6 +255,8 @@ begin
       _behaviors := _behaviors - tokens;
     elsif section = 'instruction' then
       _instructions := _instructions - tokens;
+    elsif section = 'due' then
+      _due := _due - tokens;
     end if;
     return next;
   end loop;
@@ -257,6 +282,7 @@ declare path text := (select format('pg_catalog, %I, pg_temp', n.nspname)
                         from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
 begin
   execute 'alter function oxbow.context_instructions set search_path = ' || path;
+  execute 'alter function oxbow.context_due set search_path = ' || path;
   execute 'alter function oxbow.context_traits set search_path = ' || path;
   execute 'alter function oxbow.context_memories set search_path = ' || path;
   execute 'alter function oxbow.context_parts set search_path = ' || path;

@@ -113,6 +113,7 @@ func hear(x *reasoner.Extraction, messages []reasoner.Message) {
 	}
 	for i := range messages {
 		if m := &messages[i]; m.New && speaks(m) && strings.TrimSpace(m.Content) != "" {
+			x.Intentions = append(x.Intentions, intentionsOf(m)...)
 			if p, ok := procedureOf(m); ok {
 				x.Procedures = append(x.Procedures, p)
 				continue

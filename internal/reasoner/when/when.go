@@ -76,13 +76,14 @@ func Find(text string, said time.Time) (Expression, bool) {
 }
 
 type reader struct {
-	text *pattern.Text
-	said time.Time
+	text   *pattern.Text
+	said   time.Time
+	future bool // the text is known to be about the future
 }
 
 // ahead reports whether the text is about the future.
 func (r *reader) ahead() bool {
-	return r.text.Has("time.ahead") && (!r.text.Has("time.behind") || r.text.Has("time.surely"))
+	return r.future || r.text.Has("time.ahead") && (!r.text.Has("time.behind") || r.text.Has("time.surely"))
 }
 
 // side returns the side of now on which a time without an offset lies: the future if the text is about it.

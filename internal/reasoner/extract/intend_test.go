@@ -1,0 +1,58 @@
+package extract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+func TestIntentions(t *testing.T) {
+	t.Parallel()
+	// a Wednesday
+	said := time.Date(2026, time.May, 13, 10, 20, 0, 0, time.UTC)
+	for _, c := range []struct{ said, want string }{
+		{"remind me to call mom", "reminder: call mom"},
+		{"Remind me tomorrow at 8 to take my pills", "reminder: take my pills 2026-05-14 08:00"},
+		{"can you set a reminder for Friday to pay the rent?", "reminder: pay the rent 2026-05-15 00:00"},
+		{"Remind me to water the plants when I get home", "reminder: water the plants when I get home (when I get home)"},
+		{"I'm moving to Berlin next March", "intention: I'm moving to Berlin next March 2027-03-01 00:00"},
+		{"I have a dentist appointment on Monday at 3pm.", "intention: I have a dentist appointment on Monday at 3pm. 2026-05-18 15:00"},
+		{"I want to learn Spanish this year", "goal: I want to learn Spanish this year 2026-01-01 00:00"},
+		{"My goal is to run a marathon", "goal: My goal is to run a marathon"},
+		{"下周三交报告", "intention: 下周三交报告 2026-05-20 00:00"},
+		{"提醒我明天早上八点吃药", "reminder: 明天早上八点吃药 2026-05-14 08:00"},
+		{"明天下午三点提醒我给妈妈打电话", "reminder: 给妈妈打电话 2026-05-14 15:00"},
+		{"我打算今年学会游泳", "goal: 我打算今年学会游泳 2026-01-01 00:00"},
+		{"每周一早上九点提醒我开会", "reminder: 开会 2026-05-18 09:00 FREQ=WEEKLY;BYDAY=MO"},
+		{"I called mom", "done: I called mom"},
+		{"报告已经交了", "done: 报告已经交了"},
+		{"Cancel the reminder about the rent", "dropped: Cancel the reminder about the rent"},
+		{"不用提醒我吃药了", "dropped: 不用提醒我吃药了"},
+		{"Tom will move to Oslo in March", ""},
+		{"My sister is getting married next June", ""},
+		{"When is the next full moon?", ""},
+		{"Do I have to pay on Friday?", ""},
+		{"Yesterday I went to the gym", ""},
+		{"他下周三要去北京", ""},
+		{"明天会下雨吗?", ""},
+		{"I like boats", ""},
+	} {
+		got := ""
+		for _, n := range intentionsOf(&reasoner.Message{ID: uuid.New(), Role: "user", Content: c.said, Time: said}) {
+			if got = n.Kind + n.Closes + ": " + n.Content; !n.Due.IsZero() {
+				got += " " + n.Due.Format("2006-01-02 15:04")
+			}
+			if n.Recurrence != "" {
+				got += " " + n.Recurrence
+			}
+			if n.Condition != "" {
+				got += " (" + n.Condition + ")"
+			}
+		}
+		require.Equal(t, c.want, got, c.said)
+	}
+}

@@ -1,0 +1,13 @@
+-- Webhooks: addresses to which the job notify posts what is due. Only the owner of the tables, the worker and operators
+-- may see them.
+
+-- record_delivery notes the result of the last delivery to a webhook, and disables it if _gone.
+create or replace function oxbow.record_delivery(_id uuid, _status text, _gone boolean) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  update oxbow.webhooks w
+     set last_at = clock_timestamp(), last_status = _status,
+         disabled_at = case when _gone then coalesce(w.disabled_at, clock_timestamp()) else w.disabled_at end,
+         disabled_by = case when _gone then coalesce(w.disabled_by, _status) else w.disabled_by end
+   where w.id = _id;
+$$;
+call oxbow.grant_worker('record_delivery');

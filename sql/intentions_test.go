@@ -1,0 +1,105 @@
+package sqlcode_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+func TestIntend(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	exec(t, tx, "insert into oxbow.users (user_id, timezone) values ($1, 'Asia/Shanghai')", ann(t))
+	asApp(t, tx)
+	setUser(t, tx, ann(t))
+	intend := func(call string) string {
+		t.Helper()
+		return one[string](t, tx, "select oxbow.intend($1, "+call+")", ann(t))
+	}
+	upcoming := func(until string) []string {
+		t.Helper()
+		return all[string](t, tx, "select content from oxbow.upcoming($1, "+until+")", ann(t))
+	}
+	report := intend("'交报告', '2026-05-20 00:00+08', 'day'")
+	require.Equal(t, report, intend("'交报告', '2026-05-21 00:00+08', 'day'"), "the time changed")
+	require.Equal(t, "2026-05-21 01:00", one[string](t, tx, // 9 o'clock in Shanghai
+		"select to_char(remind_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') from oxbow.upcoming($1)", ann(t)))
+	call := intend("'Call mom', condition => 'when I get home', external_id => 'x', kind => 'reminder'")
+	require.Equal(t, call, intend("'Call dad', external_id => 'x'"))
+	intend("'Swim', '2026-06-01 10:00+08', recurrence => 'FREQ=WEEKLY'")
+	require.Equal(t, []string{"交报告", "Swim", "Call mom"}, upcoming("null"))
+	require.Equal(t, []string{"交报告"}, upcoming("'2026-05-22'"))
+	require.True(t, one[bool](t, tx, "select oxbow.complete_intention($1, $2::text::uuid)", ann(t), report))
+	require.False(t, one[bool](t, tx, "select oxbow.drop_intention($1, $2::text::uuid)", ann(t), report))
+	require.True(t, one[bool](t, tx, "select oxbow.drop_intention($1, $2::text::uuid)", ann(t), call))
+	require.Equal(t, []string{"Swim"}, upcoming("null"))
+
+	for call, why := range map[string]string{
+		"intend($1, ' ')":                                              "content must not be blank",
+		"intend($1, 'a', kind => 'dream')":                             "kind must be",
+		"intend($1, 'a', now(), 'second')":                             "precision must be",
+		"intend($1, 'a', due_precision => 'day')":                      "precision must be none",
+		"intend($1, 'a', 'infinity')":                                  "due_at must be between",
+		"intend($1, 'a', now(), recurrence => 'weekly')":               "recurrence must be",
+		"intend($1, 'a', recurrence => 'FREQ=DAILY')":                  "due_at must be the first",
+		"intend($1 || 'x', 'a')":                                       "may not see",
+		"complete_intention($1, gen_random_uuid())":                    "no intention",
+		"snooze_intention($1, oxbow.intend($1, 'a', now()), null)":     "until must be finite",
+		"snooze_intention($1, oxbow.intend($1, 'Swim', now()), now())": "must not be of a recurring",
+		"upcoming($1, null, 0)":                                        "max_results must be",
+	} {
+		require.ErrorContains(t, fails(t, tx, "select oxbow."+call, ann(t)), why, call)
+	}
+	require.ErrorContains(t, fails(t, tx, "select * from oxbow.webhooks"), "permission denied")
+}
+
+// What is due, or comes up within a day, stands in the block in the user's time; the rest does not.
+func TestDueInContext(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	exec(t, tx, "insert into oxbow.users (user_id, timezone, language) values ($1, 'Europe/Berlin', 'en')", ann(t))
+	at := time.Date(2026, 5, 13, 8, 0, 0, 0, time.UTC)
+	for content, due := range map[string]time.Time{"Pay the rent": at.Add(-time.Hour), "Swim": at.Add(3 * time.Hour),
+		"Fly": at.Add(72 * time.Hour)} {
+		exec(t, tx, "select oxbow.intend($1, $2, $3)", ann(t), content, due)
+	}
+	exec(t, tx, "select oxbow.intend($1, 'Learn Greek', kind => 'goal')", ann(t))
+	exec(t, tx, "select oxbow.instruct($1, 'Be brief', 'length')", ann(t))
+	require.Equal(t, "## How the user wants to be answered\n- Be brief\n## Due and coming up\n"+
+		"- Pay the rent (due since 2026-05-13 09:00)\n- Swim (due 2026-05-13 13:00)",
+		one[string](t, tx, "select oxbow.context($1, now => $2)", ann(t), at))
+}
+
+// An intention becomes due once; a recurring one stays open and has an occurrence for each time.
+func TestDueIntentions(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	at := time.Date(2026, 5, 13, 8, 0, 0, 0, time.UTC)
+	exec(t, tx, "select oxbow.intend($1, 'Once', $2)", ann(t), at)
+	exec(t, tx, "select oxbow.intend($1, 'Often', $2, recurrence => 'FREQ=DAILY')", ann(t), at)
+	exec(t, tx, "select oxbow.intend($1, 'Later', $2)", ann(t), at.Add(time.Hour))
+	due := func(now time.Time) []string {
+		t.Helper()
+		ids := all[string](t, tx, "select due_id::text from oxbow.due_intentions($1, 100)", now)
+		return all[string](t, tx, `select concat_ws(' ', n.content, p.recurrence, n.state) from oxbow.intentions n
+			left join oxbow.intentions p on p.user_id = n.user_id and p.id = n.parent_id
+			where n.user_id = $1 and n.id = any($2::text[]::uuid[])`, ann(t), ids)
+	}
+	require.Empty(t, due(at.Add(-time.Second)))
+	require.ElementsMatch(t, []string{"Once due", "Often FREQ=DAILY due"}, due(at))
+	require.Empty(t, due(at), "the occurrence is there already")
+	exec(t, tx, `select oxbow.advance_intention(user_id, id, $2) from oxbow.intentions
+		where user_id = $1 and recurrence is not null`, ann(t), at.Add(24*time.Hour))
+	require.Equal(t, []string{"Later due"}, due(at.Add(time.Hour)))
+	require.Equal(t, []string{"Often FREQ=DAILY due"}, due(at.Add(24*time.Hour)))
+	once := one[string](t, tx, "select id::text from oxbow.intentions where user_id = $1 and content = 'Once'", ann(t))
+	require.True(t, one[bool](t, tx, "select oxbow.snooze_intention($1, $2::text::uuid, $3)", ann(t), once,
+		at.Add(48*time.Hour)))
+	require.Equal(t, []string{"Once due"}, due(at.Add(48*time.Hour)))
+	exec(t, tx, `select oxbow.drop_intention(user_id, id) from oxbow.intentions
+		where user_id = $1 and recurrence is not null`, ann(t))
+	require.Empty(t, all[string](t, tx, `select id::text from oxbow.upcoming($1) where content = 'Often'`, ann(t)))
+}

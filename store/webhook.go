@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Webhook is an address to which due intentions are posted.
+type Webhook struct {
+	ID         uuid.UUID `json:"id"`
+	URL        string    `json:"url"`
+	CreatedAt  time.Time `json:"created_at"`
+	DisabledAt time.Time `json:"disabled_at,omitzero"`
+	DisabledBy string    `json:"disabled_by,omitzero"` // operator, or the answer of the far end
+	LastAt     time.Time `json:"last_at,omitzero"`     // the last delivery
+	LastStatus string    `json:"last_status,omitzero"` // and its result
+}
+
+// AddWebhook stores a webhook whose messages are signed with the secret.
+func AddWebhook(ctx context.Context, db DB, url string, secret []byte) (uuid.UUID, error) {
+	return one[uuid.UUID](ctx, db, "store the webhook",
+		`insert into oxbow.webhooks (url, secret) values ($1, $2) returning id`, url, secret)
+}
+
+// Webhooks returns all webhooks, the oldest first.
+func Webhooks(ctx context.Context, db DB) ([]Webhook, error) {
+	return list[Webhook](ctx, db, "read the webhooks", `
+		select id, url, created_at, disabled_at, disabled_by, last_at, last_status
+		  from oxbow.webhooks order by created_at, id`)
+}
+
+// LiveWebhooks returns the ids of the webhooks that are not disabled.
+func LiveWebhooks(ctx context.Context, db DB) ([]uuid.UUID, error) {
+	return list[uuid.UUID](ctx, db, "read the webhooks",
+		`select id from oxbow.webhooks where disabled_at is null order by created_at, id`)
+}
+
+// SetWebhook enables or disables a webhook.
+func SetWebhook(ctx context.Context, db DB, id uuid.UUID, enabled bool) error {
+	return webhookChange(ctx, db, id, `
+		update oxbow.webhooks set disabled_at = case when $2 then null else now() end,
+		       disabled_by = case when $2 then null else 'operator' end
+		 where id = $1`, id, enabled)
+}
+
+// DeleteWebhook deletes a webhook.
+func DeleteWebhook(ctx context.Context, db DB, id uuid.UUID) error {
+	return webhookChange(ctx, db, id, `delete from oxbow.webhooks where id = $1`, id)
+}
+
+func webhookChange(ctx context.Context, db DB, id uuid.UUID, sql string, args ...any) error {
+	n, err := run(ctx, db, "change the webhook", sql, args...)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%w: %s", ErrNoWebhook, id)
+	}
+	return err
+}
+
+// Delivery is what is posted to a webhook.
+type Delivery struct {
+	URL       string
+	Secret    []byte
+	Kind      string
+	Content   string
+	DueAt     time.Time
+	Precision string
+}
+
+// ReadDelivery returns what is to be posted about an intention. ErrNotFound if the webhook is disabled or gone, or if the
+// intention is no longer due.
+func ReadDelivery(ctx context.Context, db DB, webhook uuid.UUID, userID string, intention uuid.UUID) (Delivery, error) {
+	return one[Delivery](ctx, db, "read the delivery", `
+		select w.url, w.secret, i.kind, i.content, i.due_at, i.precision
+		  from oxbow.webhooks w, oxbow.intentions i
+		 where w.id = $1 and w.disabled_at is null and i.user_id = $2 and i.id = $3 and i.state = 'due'`,
+		webhook, userID, intention)
+}
+
+// RecordDelivery notes the result of a delivery. gone disables the webhook.
+func RecordDelivery(ctx context.Context, db DB, webhook uuid.UUID, status string, gone bool) error {
+	_, err := run(ctx, db, "note the delivery", `select oxbow.record_delivery($1, $2, $3)`, webhook, status, gone)
+	return err
+}

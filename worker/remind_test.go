@@ -1,0 +1,121 @@
+package worker
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// farEnd is what a webhook points to. It answers with the statuses in turn, then 204.
+type farEnd struct {
+	mu       sync.Mutex
+	statuses []int
+	ids      []string
+	said     []string
+}
+
+func (f *farEnd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	hook, _ := standardwebhooks.NewWebhookRaw([]byte("secret")) // never fails
+	message, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = hook.Verify(message, r.Header)
+	}
+	var notice struct {
+		Type string
+		Data struct{ Content string }
+	}
+	if err == nil {
+		err = json.Unmarshal(message, &notice)
+	}
+	if err != nil || notice.Type != "intention.due" {
+		w.WriteHeader(http.StatusTeapot)
+		return
+	}
+	f.ids, f.said = append(f.ids, r.Header.Get("webhook-id")), append(f.said, notice.Data.Content)
+	status := http.StatusNoContent
+	if len(f.statuses) > 0 {
+		status, f.statuses = f.statuses[0], f.statuses[1:]
+	}
+	w.WriteHeader(status)
+}
+
+// What a person wants to be reminded of becomes due once, is announced, and is posted until the far end takes it.
+func TestRemind(t *testing.T) {
+	b := setup(t)
+	far := &farEnd{statuses: []int{http.StatusInternalServerError}}
+	server := httptest.NewServer(far)
+	t.Cleanup(server.Close)
+	_, err := store.AddWebhook(t.Context(), b.pool, server.URL, []byte("secret"))
+	require.NoError(t, err)
+	b.cfg.WebhookPrivate = true
+	start := time.Date(2026, 5, 13, 10, 20, 0, 0, time.UTC)
+	for i, content := range []string{"Remind me every day at 8 to water the plants", "Sure.",
+		"And remind me tomorrow at 9:30 to call mom"} {
+		_, err := b.pool.Exec(t.Context(), `insert into oxbow.messages (user_id, session_id, role, content, created_at)
+			values ('ada', 's', $1, $2, $3)`, []string{"user", "assistant"}[i%2], content, start.Add(time.Duration(i)*time.Second))
+		require.NoError(t, err)
+	}
+	_, err = b.pool.Exec(t.Context(), `select oxbow.end_session('ada', 's')`)
+	require.NoError(t, err)
+	b.work()
+	listening, err := b.pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer listening.Release()
+	_, err = listening.Exec(t.Context(), `listen "oxbow.due"`)
+	require.NoError(t, err)
+
+	remind := func(at time.Time) {
+		t.Helper()
+		b.cfg.Now = func() time.Time { return at }
+		_, err := b.pool.Exec(t.Context(), `insert into oxbow.river_job (kind, queue, max_attempts, args)
+			values ('remind', 'default', 1, '{}')`)
+		require.NoError(t, err)
+		b.work()
+	}
+	count := func(what string) (n int) {
+		t.Helper()
+		require.NoError(t, b.pool.QueryRow(t.Context(), `select count(*) from oxbow.intentions where `+what).Scan(&n))
+		return n
+	}
+	day := start.AddDate(0, 0, 1).Truncate(24 * time.Hour)
+	remind(day.Add(7 * time.Hour))
+	require.Zero(t, count(`state = 'due'`))
+	remind(day.Add(10 * time.Hour))
+	require.Equal(t, 2, count(`state = 'due'`))
+	require.Equal(t, 1, count(`recurrence = 'FREQ=DAILY' and state = 'open' and due_at = '2026-05-15 08:00+00'`))
+	remind(day.Add(10 * time.Hour))
+	require.Equal(t, 2, count(`state = 'due'`))
+	for range 2 {
+		n, err := listening.Conn().WaitForNotification(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, n.Payload, `"user_id": "ada"`)
+	}
+
+	// the one that was refused is tried again, with the same id
+	_, err = b.pool.Exec(t.Context(), `update oxbow.river_job set state = 'available', scheduled_at = now()
+		where kind = 'notify' and state = 'retryable'`)
+	require.NoError(t, err)
+	b.work()
+	require.ElementsMatch(t, []string{"water the plants", "call mom"}, far.said[1:])
+	require.Contains(t, far.ids[1:], far.ids[0])
+
+	far.statuses = []int{http.StatusGone}
+	remind(day.AddDate(0, 0, 1).Add(9 * time.Hour))
+	hooks, err := store.Webhooks(t.Context(), b.pool)
+	require.NoError(t, err)
+	require.Contains(t, hooks[0].DisabledBy, "410")
+	remind(day.AddDate(0, 0, 2).Add(9 * time.Hour))
+	require.Len(t, far.said, 4, "a disabled webhook gets nothing")
+	require.Equal(t, 4, count(`state = 'due'`))
+}
