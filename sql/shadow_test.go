@@ -22,7 +22,7 @@ var shadowCalls = []string{
 	"instruct($1, 'Be brief', 'length', 'work', 'a', 's', 1, 'e', 'who')", "instructions_of($1, 'a', 's', '{work}', true)",
 	"learn_skill($1, 'Knot', '{tie}', 'boat', '{rope}', 'why')",
 	"skill_outcome($1, oxbow.learn_skill($1, 'Knot', '{tie}'), true)",
-	"conclusions_of($1)", "conclusions_of($1, 'do:sailing', true, 10)", "adjustments_of($1)", "adjustments_of($1, $2[1])", "answered($1, 'boat?', $2, $2[1:1], 's', $3)",
+	"conclusions_of($1)", "conclusions_of($1, 'do:sailing', true, 10)",
 	"complete_intention($1, oxbow.intend($1, 'Paint', $3), 'why')", "drop_intention($1, oxbow.intend($1, 'Sail'), 'why')",
 	"intend($1, 'Paint', $3, 'day', 'reminder', 'FREQ=DAILY', 'when', 'e')", "upcoming($1)", "upcoming($1, $3)",
 	"snooze_intention($1, oxbow.intend($1, 'Row', $3), $3)",
