@@ -83,6 +83,7 @@ create table oxbow.suppressions (
   signal_id   uuid not null,
   query       text,              -- null: for all questions
   terms       text[],            -- of the question
+  weights     double precision[], -- of the terms: how much each tells of the question
   created_at  timestamptz not null default now(),
   expires_at  timestamptz not null,
   primary key (user_id, id),
@@ -128,7 +129,7 @@ insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, s
   ('feedback_adjustment_days', 90, 1, 3650, 'days', 'U §6', 'after which an adjustment is undone by itself'),
   ('feedback_suppress_days', 30, 0.1, 3650, 'days', 'U §6', 'for which a wrong memory is left out for like questions'),
   ('feedback_similar', 0.5, 0.1, 1, 'of the words', 'U §6',
-    'common to two questions (Jaccard index) from which they are alike'),
+    'common to two questions (Jaccard index, rare words count more) from which they are alike'),
   ('feedback_trait', 0.2, 0, 0.9, 'of the confidence', 'U §6', 'removed from a trait by agreeing signals against it');
 
 ---- create above / drop below ----

@@ -2044,6 +2044,7 @@ CREATE TABLE oxbow.suppressions (
     signal_id uuid NOT NULL,
     query text,
     terms text[],
+    weights double precision[],
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL
 );

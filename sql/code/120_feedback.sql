@@ -124,13 +124,12 @@ begin
      using oxbow.feedback_subjects f
      where f.user_id = _user_id and f.signal_id = _signal and s.user_id = f.user_id
        and s.memory_type = f.memory_type and s.memory_id = f.memory_id
-       and (s.terms is null or _terms is null
-         or oxbow.terms_alike(s.terms, _terms) >= oxbow.policy('feedback_similar'));
+       and (_terms is null or s.memory_id = any(oxbow.suppressed(_user_id, _said.query, now())));
   elsif _said.kind in ('wrong', 'too_much', 'correction', 'complaint')
     and _said.confidence >= oxbow.policy('feedback_confidence') then
-    insert into oxbow.suppressions (user_id, memory_type, memory_id, signal_id, query, terms, expires_at)
+    insert into oxbow.suppressions (user_id, memory_type, memory_id, signal_id, query, terms, weights, expires_at)
     select f.user_id, f.memory_type, f.memory_id, f.signal_id, _said.query, _terms,
-           now() + make_interval(secs => 86400 * oxbow.policy('feedback_suppress_days'))
+           oxbow.term_weights(_user_id, _terms), now() + make_interval(secs => 86400 * oxbow.policy('feedback_suppress_days'))
       from oxbow.feedback_subjects f
      where f.user_id = _user_id and f.signal_id = _signal and f.share > 0.3
        and (_terms is not null or _said.kind = 'wrong')
@@ -165,37 +164,66 @@ begin
   end if;
 end $$;
 
--- question_terms returns the different search terms of a question, or null if it has none.
+-- question_terms returns the different search terms of a question, or null if it has none. Courtesies do not count.
 create or replace function oxbow.question_terms(_query text) returns text[]
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
-  select array_agg(t) from unnest(tsvector_to_array((oxbow.terms(_query)).tsv)) t where t not like '+%';
+  select array_agg(t) from unnest(tsvector_to_array((oxbow.terms(regexp_replace(_query,
+    '\m(please|pls|kindly|(can|could|would|will) you|(tell|remind|show) me( again)?|do you (know|remember)|i (want|would like) to know)\M'
+    || '|请问(一下)?|告诉我|(你)?(还)?(记得|知道)(吗)?|麻烦(你)?|能不能|一下', ' ', 'gi'))).tsv)) t where t not like '+%';
 $$;
 call oxbow.grant_worker('question_terms');
 
--- terms_alike returns the Jaccard index of two sets of terms: 1 if they are equal, 0 if nothing is common.
-create or replace function oxbow.terms_alike(_a text[], _b text[]) returns double precision
-language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
-  select c.n / greatest(cardinality(_a) + cardinality(_b) - c.n, 1)
-    from (select count(*)::double precision as n from unnest(_a) a where a = any(_b)) c;
-$$;
-call oxbow.grant_worker('terms_alike');
+-- term_weights returns how much each term tells of a question of the user: ln(1 + n / (1 + df)), the inverse document
+-- frequency among the user's memories.
+create or replace function oxbow.term_weights(_user_id text, _terms text[]) returns double precision[]
+language plpgsql stable set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
+declare
+  _n constant bigint := (select coalesce(sum(s.documents), 0) from oxbow.memory_term_stats s where s.user_id = _user_id);
+begin
+  return (
+    select array_agg(ln(1 + _n::double precision / (1 + (
+             select count(*) from oxbow.memory_terms t
+              where t.user_id = _user_id and t.tsv @@ oxbow.term_query(a.term)))) order by a.nth)
+      from unnest(_terms) with ordinality a(term, nth));
+end $$;
+call oxbow.grant_worker('term_weights');
 
--- suppressed returns the memories that recall leaves out for a question, of the 500 latest complaints of the user. A
--- question by embedding alone is like none. It returns null if there are none.
+-- suppressed returns the memories that recall leaves out for a question, of the 500 latest complaints of the user, or
+-- null if there are none. Two questions are alike by the Jaccard index of their terms, weighted by term_weights. A
+-- question by embedding alone is like none.
 create or replace function oxbow.suppressed(_user_id text, _query text, _now timestamptz) returns uuid[]
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   _terms text[];
+  _weights double precision[];
+  _alike constant double precision := oxbow.policy('feedback_similar');
+  _found uuid[];
+  s record;
 begin
-  if not exists (select from oxbow.suppressions s where s.user_id = _user_id and s.expires_at > _now) then
+  if not exists (select from oxbow.suppressions o where o.user_id = _user_id and o.expires_at > _now) then
     return null;
   end if;
   _terms := oxbow.question_terms(_query);
-  return (select array_agg(s.memory_id)
-            from (select s.memory_id, s.terms from oxbow.suppressions s
-                   where s.user_id = _user_id and s.expires_at > _now
-                   order by s.expires_at desc limit 500) s
-           where s.terms is null or oxbow.terms_alike(s.terms, _terms) >= oxbow.policy('feedback_similar'));
+  for s in
+    select o.memory_id, o.terms, o.weights, o.terms is null as always,
+           (select sum(w.weight) from unnest(o.terms, o.weights) w(term, weight) where w.term = any(_terms)) as shared,
+           (select sum(w.weight) from unnest(o.weights) w(weight)) as every
+      from (select * from oxbow.suppressions o where o.user_id = _user_id and o.expires_at > _now
+             order by o.expires_at desc limit 500) o
+  loop
+    if s.always then
+      _found := _found || s.memory_id;
+      continue;
+    end if;
+    continue when coalesce(s.shared, 0) < _alike * s.every;
+    _weights := coalesce(_weights, oxbow.term_weights(_user_id, _terms));
+    if s.shared >= _alike * (s.every + (select coalesce(sum(w.weight), 0) from unnest(_terms, _weights) w(term, weight)
+                                         where w.term <> all(s.terms))) then
+      _found := _found || s.memory_id;
+    end if;
+  end loop;
+  return _found;
 end $$;
 call oxbow.grant_worker('suppressed');
 
