@@ -55,7 +55,7 @@ func TestHoursTakeATimeZone(t *testing.T) {
 	for i := range 4 {
 		walks = append(walks, time.Date(2026, 2, 23+i, 1, 10, 0, 0, time.UTC))
 	}
-	for user, want := range map[string]string{"unset": "", "nobody": "", "hao": "", "utc": "习惯在深夜活动"} {
+	for user, want := range map[string]string{"unset": "", "nobody": "", "hao": "", "utc": "习惯深夜活跃"} {
 		b.at(user, "出门走了一圈", walks...)
 		b.reflect(user)
 		require.Equal(t, want, get[string](b, `select coalesce(string_agg(content, ', '), '') from oxbow.traits

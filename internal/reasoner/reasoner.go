@@ -167,6 +167,8 @@ type Cluster struct {
 	Subtype lifecycle.Subtype `json:"subtype,omitzero"` // of the trait that they make: preference or core
 	Content string            `json:"content,omitzero"`
 	Members []uuid.UUID       `json:"members,omitzero"`
+	// of a trait that depends on the context: what holds in each, of two or more
+	Contexts map[string]string `json:"contexts,omitzero"`
 }
 
 // Case is a trait that evidence contradicts, with that evidence.

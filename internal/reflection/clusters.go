@@ -2,6 +2,7 @@ package reflection
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -107,9 +108,31 @@ func (p *Plan) promote(k reasoner.Cluster, key, content string, members []*chang
 		}
 	}
 	parent.Context = context
+	if contexts := p.contextual(k, members); len(contexts) > 1 {
+		parent.Context = "contextual"
+		parent.Tendencies, _ = json.Marshal(contexts) // numbers and text can always be encoded
+	}
 	p.count(parent, traits.Supporting, p.notCounted(parent, members), 1)
 	p.event(parent, e, len(members), "", nil)
 	p.link(parent, members)
+}
+
+// contextual returns what a cluster says of each context, with the confidence of the members that show there.
+func (p *Plan) contextual(k reasoner.Cluster, members []*change) map[string]tendency {
+	found := map[string]tendency{}
+	for context, says := range k.Contexts {
+		content, err := wording(says)
+		if err != nil || reasoner.KnownContext(context) == "" {
+			p.drop(k, "the tendency in the context %q is invalid", context)
+			return nil
+		}
+		for _, c := range members {
+			if t := found[context]; c.Context == context && c.State.Confidence > t.Confidence {
+				found[context] = tendency{content, c.State.Confidence}
+			}
+		}
+	}
+	return found
 }
 
 // below reports whether a trait is confident enough to become part of a trait of the given

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,12 +11,6 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
-)
-
-// maxPreferences and maxCores are how many traits may be made of others.
-const (
-	maxPreferences = 3
-	maxCores       = 1
 )
 
 // tendencies are traits by what they have in common, in the order in which it first shows.
@@ -39,7 +34,7 @@ func (t *tendencies) add(id, name string, member uuid.UUID) {
 func clusters(traits held, room *room) (all []reasoner.Cluster) {
 	groups, dimensions := tendencies{members: map[string][]uuid.UUID{}}, tendencies{members: map[string][]uuid.UUID{}}
 	made := map[string]bool{}
-	count := map[lifecycle.Subtype]int{}
+	ends := contrasts{}
 	zh := 0
 	for i := range traits.all {
 		t := &traits.all[i]
@@ -50,7 +45,6 @@ func clusters(traits held, room *room) (all []reasoner.Cluster) {
 		if pattern.HasHan(t.Content) {
 			zh++
 		}
-		count[t.Subtype]++
 		if t.Parent != uuid.Nil {
 			continue
 		}
@@ -60,28 +54,38 @@ func clusters(traits held, room *room) (all []reasoner.Cluster) {
 		case t.Subtype == lifecycle.Behavior && t.Confidence >= room.policies.PromotePreference:
 			if g := groupOf(t, head, id, traits); g != "" {
 				groups.add(g, name, t.ID)
+				ends.add(lifecycle.Preference, words().groups[g].group, name, t)
 			}
 		case t.Subtype == lifecycle.Preference && t.Confidence >= room.policies.PromoteCore && head == "group":
 			dimensions.add(words().groups[id].group, name, t.ID)
+			ends.add(lifecycle.CoreTrait, words().groups[id].group, name, t)
 		}
 	}
 	slices.SortStableFunc(groups.ids, func(a, b string) int { return len(groups.members[b]) - len(groups.members[a]) })
-	propose := func(shared tendencies, head string, entries map[string]entry, subtype lifecycle.Subtype, most int) {
+	chinese := 2*zh > len(traits.all)
+	taken := map[uuid.UUID]bool{}
+	propose := func(shared tendencies, head string, entries map[string]entry, subtype lifecycle.Subtype) {
 		for _, id := range shared.ids {
 			key := head + ":" + id
-			if len(shared.members[id]) < 2 || made[key] || count[subtype] >= most || !room.takeCluster() {
+			if len(shared.members[id]) < 2 || made[key] {
 				continue
 			}
-			count[subtype]++
-			name, chinese := "", 2*zh > len(traits.all)
 			c := reasoner.Cluster{Key: key, Subtype: subtype, Members: shared.members[id]}
-			id, name, _ = strings.Cut(id, "@")
+			for _, m := range c.Members {
+				taken[m] = true
+			}
+			id, name, _ := strings.Cut(id, "@")
 			c.Content = of(name, entries[id].say(chinese), chinese)
 			all = append(all, c)
 		}
 	}
-	propose(groups, "group", words().groups, lifecycle.Preference, maxPreferences)
-	propose(dimensions, "dimension", words().dimensions, lifecycle.CoreTrait, maxCores)
+	propose(groups, "group", words().groups, lifecycle.Preference)
+	propose(dimensions, "dimension", words().dimensions, lifecycle.CoreTrait)
+	for _, c := range ends.clusters(taken, chinese) {
+		if !made[c.Key] {
+			all = append(all, c)
+		}
+	}
 	return all
 }
 
@@ -92,6 +96,70 @@ func groupOf(t *reasoner.Trait, head, id string, traits held) string {
 		return cmp.Or(words().byID[id].group, traits.signs[t.ID].group)
 	case kindNames[eating]:
 		return foodOf(id).group
+	case kindNames[acting]:
+		return words().actsByID[id].group
+	case kindNames[self]:
+		return words().selvesByID[id].group
 	}
 	return traits.signs[t.ID].group
 }
+
+// contrasts are traits of opposite ends of a dimension, by the subtype that they may make, the dimension and its end.
+type contrasts map[contrast][]*reasoner.Trait
+
+type contrast struct {
+	subtype              lifecycle.Subtype
+	dimension, name, end string
+}
+
+func (c contrasts) add(subtype lifecycle.Subtype, dimension, name string, t *reasoner.Trait) {
+	for _, end := range []string{"high", "low"} {
+		if base, ok := strings.CutSuffix(dimension, "_"+end); ok {
+			k := contrast{subtype, base, name, end}
+			c[k] = append(c[k], t)
+		}
+	}
+}
+
+// clusters proposes contextual traits: a person who is one thing at work and the opposite at home (C §3.2). It needs a
+// trait of each end that shows in one context alone, and the contexts must differ. Traits that make another one are left.
+func (c contrasts) clusters(taken map[uuid.UUID]bool, zh bool) (all []reasoner.Cluster) {
+	inContext := func(k contrast) (t *reasoner.Trait) {
+		for _, t := range c[k] {
+			if !taken[t.ID] && slices.Contains(contexts[:len(contexts)-1], t.Context) {
+				return t
+			}
+		}
+		return nil
+	}
+	keys := slices.SortedFunc(maps.Keys(c), func(a, b contrast) int {
+		return cmp.Or(strings.Compare(string(a.subtype), string(b.subtype)), strings.Compare(a.dimension, b.dimension),
+			strings.Compare(a.name, b.name))
+	})
+	for _, k := range keys {
+		if k.end != "high" {
+			continue
+		}
+		opposite := k
+		opposite.end = "low"
+		high, low := inContext(k), inContext(opposite)
+		if high == nil || low == nil || high.Context == low.Context {
+			continue
+		}
+		key := "contrast:" + k.dimension
+		if k.subtype == lifecycle.CoreTrait {
+			key += ":core"
+		}
+		if k.name != "" {
+			key += "@" + k.name
+		}
+		text := pick(zh, conditionWords[high.Context][0]+high.Content+"，"+conditionWords[low.Context][0]+low.Content,
+			capitalized(conditionWords[high.Context][1])+": "+lowerFirst(high.Content)+"; "+conditionWords[low.Context][1]+": "+
+				lowerFirst(low.Content))
+		all = append(all, reasoner.Cluster{Key: key, Subtype: k.subtype, Content: of(k.name, text, zh),
+			Members: []uuid.UUID{high.ID, low.ID}, Contexts: map[string]string{high.Context: high.Content, low.Context: low.Content}})
+	}
+	return all
+}
+
+func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -17,7 +17,7 @@ var slots = []struct {
 	from, hours int
 }{
 	{anyHour, "", "", 0, 24},
-	{"night", "习惯在深夜活动", "Tends to be active late at night", 23, 5},
+	{"night", "习惯深夜活跃", "Tends to be active late at night", 23, 5},
 	{"dawn", "习惯早起活动", "Tends to be active early in the morning", 4, 3},
 }
 

@@ -112,11 +112,23 @@ func TestThereIsAnEnd(t *testing.T) {
 			}
 		}
 		l.reflect(memories)
-		require.LessOrEqual(t, len(l.visible()), 40)
+		behaviors, others := 0, 0
+		for _, held := range l.traits {
+			if !traittest.Policies.StageAt(held.state, l.now).Visible() {
+				continue
+			}
+			if held.Subtype == lifecycle.Behavior {
+				behaviors++
+			} else {
+				others++
+			}
+		}
+		require.LessOrEqual(t, behaviors, maxBehaviors)
+		require.LessOrEqual(t, others, behaviors/2+behaviors/4, "each is made of at least two")
 		require.Greater(t, len(l.visible()), 10)
 	}
 
-	full := reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: days("去钓鱼", "又去钓鱼", "钓鱼回来"), Visible: 39}
+	full := reasoner.Batch{Policies: traittest.Policies.Policies, Now: later, Memories: days("去钓鱼", "又去钓鱼", "钓鱼回来"), Visible: maxBehaviors}
 	p, err := r.Reflect(context.Background(), full)
 	require.NoError(t, err)
 	require.True(t, p.Patterns[0].Tentative, "what is not shown counts too")

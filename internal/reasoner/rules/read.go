@@ -18,6 +18,7 @@ type kind int
 
 const (
 	doing  kind = iota // an activity
+	acting             // what shows character
 	eating             // a taste for food or drink
 	liking             // anything else that the user says they like
 	self               // a self-description
@@ -27,7 +28,7 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"do", "food", "like", "self", "place", "person", "time"}
+var kindNames = [kinds]string{"do", "act", "food", "like", "self", "place", "person", "time"}
 
 // polarity is the meaning of a clause for something that it names.
 type polarity int
@@ -71,21 +72,30 @@ func (e entry) say(zh bool) string { return pick(zh, e.zh, e.en) }
 
 // vocabulary has the entries of the lists of internal/reasoner/language.
 type vocabulary struct {
-	activities, selves map[string]entry // by value
-	groups, dimensions map[string]entry // by id
-	byID               map[string]entry // activities
+	activities, acts, selves   map[string]entry // by value
+	groups, dimensions         map[string]entry // by id
+	byID, actsByID, selvesByID map[string]entry
 }
 
 var words = sync.OnceValue(func() *vocabulary {
-	v := &vocabulary{map[string]entry{}, map[string]entry{}, map[string]entry{}, map[string]entry{}, map[string]entry{}}
+	v := &vocabulary{map[string]entry{}, map[string]entry{}, map[string]entry{}, map[string]entry{}, map[string]entry{},
+		map[string]entry{}, map[string]entry{}, map[string]entry{}}
 	lists := language.Lists()
 	for _, name := range lists.Names() {
 		value := lists.Value(name)
 		if id, ok := strings.CutPrefix(name, "do."); ok {
 			v.activities[value] = readEntry(id, value)
 			v.byID[id] = v.activities[value]
+		} else if id, ok := strings.CutPrefix(name, "act."); ok {
+			v.acts[value] = readEntry(id, value)
+			v.actsByID[id] = v.acts[value]
 		} else if id, ok := strings.CutPrefix(name, "self."); ok {
-			v.selves[value] = readEntry(id, "| "+value)
+			if strings.Count(value, " | ") < 2 {
+				v.selves[value] = readEntry(id, "| "+value)
+			} else {
+				v.selves[value] = readEntry(id, value)
+			}
+			v.selvesByID[id] = v.selves[value]
 		}
 	}
 	for id, value := range lists.Map("group") {
@@ -145,6 +155,10 @@ func (f *finder) at(i int) int {
 			n.rank = everyday
 		}
 		f.note(i, m.End, n)
+	}
+	if m, ok := f.t.At("act", i); ok && !f.recorded { // what it names may also be an activity
+		a := words().acts[m.Value]
+		f.note(i, m.End, finding{kind: acting, id: a.id, group: a.group, say: a.say(f.t.Han > 0)})
 	}
 	if dishes, n := dishesAt(f.t, i); n > taken {
 		taken = n

@@ -9,22 +9,19 @@ import (
 )
 
 // The number of traits is limited, and the more of a kind exist, the more evidence a new one needs.
-const (
-	maxVisible   = 39 // with those that clusters make
-	maxBehaviors = 35 // without
-)
+// What shows character has its own room, so that pastimes do not crowd it out.
+const maxBehaviors = 35
 
 // most limits the traits of each kind. mostEveryday limits those of things that nearly everybody does.
 // usual is the number of other traits at which a new one needs twice the evidence of the first.
 var (
-	most         = [kinds]int{doing: 21, eating: 14, liking: 3, self: 4, place: 2, person: 2, hours: 2}
+	most         = [kinds]int{doing: 21, acting: 16, eating: 14, liking: 3, self: 20, place: 2, person: 2, hours: 2}
 	mostEveryday = [kinds]int{doing: 4, eating: 3}
-	usual        = [kinds]int{doing: 13, eating: 9, liking: 3, self: 4, place: 2, person: 2, hours: 2}
+	usual        = [kinds]int{doing: 13, acting: 8, eating: 9, liking: 3, self: 20, place: 2, person: 2, hours: 2}
 )
 
 // room is the remaining capacity for traits of a user.
 type room struct {
-	visible    int
 	behaviors  int
 	ofKind     [kinds]int
 	ofEveryday [kinds]int
@@ -34,15 +31,15 @@ type room struct {
 }
 
 func newRoom(b reasoner.Batch) *room {
-	room := &room{visible: b.Visible, policies: b.Policies}
-	count := 0
+	room := &room{policies: b.Policies}
+	shown := 0
 	for i := range b.Traits {
 		t := &b.Traits[i]
 		if !t.Stage.Visible() {
 			continue
 		}
-		count++
-		if t.Subtype == lifecycle.Behavior {
+		shown++
+		if t.Subtype == lifecycle.Behavior && !ofCharacter(t.Key) {
 			room.behaviors++
 		}
 		for k, name := range kindNames {
@@ -54,7 +51,7 @@ func newRoom(b reasoner.Batch) *room {
 			}
 		}
 	}
-	room.visible = max(room.visible, count)
+	room.behaviors += max(b.Visible-shown, 0) // those that are not shown count too
 	if n := len(b.Memories); n > 0 {
 		first, last := day(b.Memories[0].Time), day(b.Memories[n-1].Time)
 		room.daily = float64(n) / float64(max(last-first, 0)+1)
@@ -74,7 +71,7 @@ func (r *room) need(c *candidate) float64 {
 	switch c.kind {
 	case self, liking:
 		need = 2
-	case place, person:
+	case place, person, acting:
 		need = 5
 	}
 	if c.kind != self {
@@ -96,7 +93,8 @@ func (r *room) need(c *candidate) float64 {
 
 // take reserves a place for another trait of a kind. It returns false if none is left.
 func (r *room) take(k kind, of rank) bool {
-	if r.visible >= maxVisible || r.behaviors >= maxBehaviors || r.ofKind[k] >= most[k] {
+	character := k == acting || k == self
+	if !character && r.behaviors >= maxBehaviors || r.ofKind[k] >= most[k] {
 		return false
 	}
 	if of == everyday {
@@ -105,17 +103,14 @@ func (r *room) take(k kind, of rank) bool {
 		}
 		r.ofEveryday[k]++
 	}
-	r.visible++
-	r.behaviors++
+	if !character {
+		r.behaviors++
+	}
 	r.ofKind[k]++
 	return true
 }
 
-// takeCluster reserves a place for a trait made of others.
-func (r *room) takeCluster() bool {
-	if r.visible >= maxVisible {
-		return false
-	}
-	r.visible++
-	return true
+// ofCharacter reports whether the key is of a pattern that shows character.
+func ofCharacter(key string) bool {
+	return strings.HasPrefix(key, kindNames[acting]+":") || strings.HasPrefix(key, kindNames[self]+":")
 }

@@ -88,7 +88,7 @@ func TestHours(t *testing.T) {
 		hour       int
 		text, want string
 	}{
-		{1, "还在改稿子", "习惯在深夜活动"}, {23, "Still at my desk", "Tends to be active late at night"},
+		{1, "还在改稿子", "习惯深夜活跃"}, {23, "Still at my desk", "Tends to be active late at night"},
 		{5, "天刚亮", "习惯早起活动"}, {6, "Out before anyone else", "Tends to be active early in the morning"},
 	} {
 		l := newLife(t, later)

@@ -21,6 +21,8 @@ func sentence(s *sign) string {
 		if n.zh {
 			text += moreWordings(s, text)
 		}
+	case acting:
+		text = words().actsByID[n.id].say(n.zh)
 	case eating:
 		drink := slices.Contains([]string{"coffee", "tea", "drinks"}, n.group)
 		switch {

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +16,7 @@ import (
 func TestVocabularyIsNotSensitive(t *testing.T) {
 	t.Parallel()
 	v := words()
-	for _, entries := range []map[string]entry{v.activities, v.selves, v.groups, v.dimensions} {
+	for _, entries := range []map[string]entry{v.activities, v.acts, v.selves, v.groups, v.dimensions} {
 		require.NotEmpty(t, entries)
 		for value, e := range entries {
 			for _, text := range []string{e.id, e.zh, e.en} {
@@ -24,7 +26,7 @@ func TestVocabularyIsNotSensitive(t *testing.T) {
 			}
 		}
 	}
-	for _, e := range v.activities {
+	for _, e := range slices.Concat(slices.Collect(maps.Values(v.activities)), slices.Collect(maps.Values(v.acts))) {
 		require.Contains(t, v.groups, e.group, e.id)
 	}
 	for _, e := range v.groups {
