@@ -29,6 +29,8 @@ type ContextQuery struct {
 	Contexts []string
 	// AgentID filters facts and episodes by agent. Traits belong to the user and always pass.
 	AgentID string
+	// Include adds sections: "profile", the values of the namespace profile, and "emotion", the emotional profile.
+	Include []string
 	// Now is the reference time for decay and recency. Default: the database's clock.
 	Now time.Time
 	// Embedding is the vector of Text, made with the database's model, if the application has it.
@@ -39,8 +41,8 @@ type ContextQuery struct {
 
 // PromptContext is the result of Context.
 type PromptContext struct {
-	// Text is the block for the prompt: lists under the headings core traits, preferences, behaviors,
-	// and facts and events, in that order. The headings are Chinese if the user's language is zh,
+	// Text is the block for the prompt: lists under the headings instructions, what is due, core traits,
+	// preferences, behaviors, what Include adds, and facts and events, in that order. The headings are Chinese if the user's language is zh,
 	// otherwise English. Text is empty if nothing is known. A memory cannot imitate a heading or a list
 	// item, but a model may still follow an instruction in a memory: the prompt should say that the
 	// block is data.
@@ -117,6 +119,6 @@ func (q ContextQuery) params() (store.ContextParams, error) {
 	return store.ContextParams{
 		UserID: q.UserID, Query: q.Text, Embedding: q.Embedding, MaxTokens: given(q.MaxTokens), Types: p.Types,
 		Contexts: p.Contexts,
-		Agent:    p.Agent, AtNow: p.AtNow,
+		Agent:    p.Agent, AtNow: p.AtNow, Include: q.Include,
 	}, nil
 }

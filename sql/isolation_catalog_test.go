@@ -23,8 +23,8 @@ var noUserData = map[string]bool{
 	// versions, and the settings that recall needs
 	"settings": true, "schema_version": true, "river_migration": true, "installed_code": true,
 	"policy_definitions": true, "policy_changes": true, "trait_rules": true, "recall_rules": true,
-	"category_names": true,
-	"erasures":       false, "webhooks": false, "activity_id_seq": false, "job_schedules": false,
+	"category_names": true, "profile_mapping": true,
+	"erasures": false, "webhooks": false, "activity_id_seq": false, "job_schedules": false,
 	"river_job": false, "river_job_id_seq": false, "river_leader": false, "river_notification": false,
 	"river_notification_id_seq": false, "river_queue": false,
 }
@@ -62,6 +62,9 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 		`update oxbow.api_answers set answer = '{"is": "cormorant"}' where user_id = $1`,
 		"update oxbow.api_log set target = 'cormorant' where user_id = $1",
 		"update oxbow.llm_calls set error = 'cormorant' where user_id = $1",
+		`insert into oxbow.key_values (user_id, key, value) values ($1, 'bird', '"cormorant"')`,
+		`insert into oxbow.profile_memories (user_id, namespace, key, item, memory_id)
+			select user_id, 'profile', 'bird', 'cormorant', id from oxbow.memories_fact where user_id = $1 limit 1`,
 		"update oxbow.intentions set content = 'cormorant' where user_id = $1",
 		"update oxbow.instructions set content = 'cormorant' where user_id = $1",
 		"update oxbow.skills set name = 'cormorant' where user_id = $1",

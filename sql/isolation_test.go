@@ -93,6 +93,9 @@ func populate(t testing.TB, tx db, user string) {
 		"insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) values ($1, 'fact', $2, 's')",
 		user, first)
 	exec(t, tx, "insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')", user)
+	exec(t, tx, `insert into oxbow.key_values (user_id, key, value) values ($1, 'job', '"baker"')`, user)
+	exec(t, tx, `insert into oxbow.profile_memories (user_id, namespace, key, item, memory_id)
+		values ($1, 'profile', 'job', 'baker', $2)`, user, first)
 	exec(t, tx, "insert into oxbow.intentions (user_id, content) values ($1, 'Paint')", user)
 	exec(t, tx, "insert into oxbow.instructions (user_id, content) values ($1, 'Be brief')", user)
 	exec(t, tx, "insert into oxbow.skills (user_id, name, situation, steps) values ($1, 'Knot', 'rope', '{tie}')", user)

@@ -605,6 +605,23 @@ CREATE TABLE oxbow.job_schedules (
 ALTER TABLE ONLY oxbow.job_schedules
     ADD CONSTRAINT job_schedules_pkey PRIMARY KEY (kind);
 
+-- key_values
+
+CREATE TABLE oxbow.key_values (
+    user_id text NOT NULL,
+    namespace text DEFAULT 'profile'::text NOT NULL,
+    key text NOT NULL,
+    value jsonb NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT key_length CHECK ((((octet_length(key) >= 1) AND (octet_length(key) <= 255)) OR oxbow.reject('key'::text, key, 'must have 1 to 255 bytes'::text))),
+    CONSTRAINT namespace_length CHECK ((((octet_length(namespace) >= 1) AND (octet_length(namespace) <= 64)) OR oxbow.reject('namespace'::text, namespace, 'must have 1 to 64 bytes'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
+    CONSTRAINT value_length CHECK (((octet_length((value)::text) <= 65536) OR oxbow.reject('value'::text, (value)::text, 'must have at most 64 KiB'::text)))
+);
+
+ALTER TABLE ONLY oxbow.key_values
+    ADD CONSTRAINT key_values_pkey PRIMARY KEY (user_id, namespace, key);
+
 -- llm_calls
 
 CREATE TABLE oxbow.llm_calls (
@@ -728,6 +745,8 @@ CASE
     ELSE '-infinity'::timestamp with time zone
 END IS NOT NULL) AND (level <> 'archive'::text));
 
+CREATE INDEX memories_emotion_idx ON ONLY oxbow.memories USING btree (user_id, COALESCE(valid_at, created_at) DESC) WHERE ((metadata ? 'emotion'::text) AND (forgotten_at IS NULL));
+
 CREATE INDEX memories_secret_idx ON ONLY oxbow.memories USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
 CREATE INDEX memories_session_idx ON ONLY oxbow.memories USING btree (user_id, session_id, seq) WHERE (session_id IS NOT NULL);
@@ -825,6 +844,8 @@ CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
 END IS NOT NULL) AND (level <> 'archive'::text));
+
+CREATE INDEX memories_document_user_id_coalesce_idx ON oxbow.memories_document USING btree (user_id, COALESCE(valid_at, created_at) DESC) WHERE ((metadata ? 'emotion'::text) AND (forgotten_at IS NULL));
 
 CREATE INDEX memories_document_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_document USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
@@ -924,6 +945,8 @@ CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
 END IS NOT NULL) AND (level <> 'archive'::text));
+
+CREATE INDEX memories_episodic_user_id_coalesce_idx ON oxbow.memories_episodic USING btree (user_id, COALESCE(valid_at, created_at) DESC) WHERE ((metadata ? 'emotion'::text) AND (forgotten_at IS NULL));
 
 CREATE INDEX memories_episodic_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_episodic USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
@@ -1025,6 +1048,8 @@ CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
 END IS NOT NULL) AND (level <> 'archive'::text));
+
+CREATE INDEX memories_fact_user_id_coalesce_idx ON oxbow.memories_fact USING btree (user_id, COALESCE(valid_at, created_at) DESC) WHERE ((metadata ? 'emotion'::text) AND (forgotten_at IS NULL));
 
 CREATE INDEX memories_fact_user_id_memory_type_id_sealed_key_idx ON oxbow.memories_fact USING btree (user_id, memory_type, id, sealed_key) WHERE (sensitivity >= 2);
 
@@ -1141,6 +1166,8 @@ CASE
     WHEN ((expired_at IS NULL) AND (forgotten_at IS NULL)) THEN LEAST(invalid_at, expires_at)
     ELSE '-infinity'::timestamp with time zone
 END IS NOT NULL) AND (level <> 'archive'::text));
+
+CREATE INDEX memories_trait_user_id_coalesce_idx ON oxbow.memories_trait USING btree (user_id, COALESCE(valid_at, created_at) DESC) WHERE ((metadata ? 'emotion'::text) AND (forgotten_at IS NULL));
 
 CREATE UNIQUE INDEX memories_trait_user_id_id_key ON oxbow.memories_trait USING btree (user_id, id);
 
@@ -1563,6 +1590,44 @@ CREATE TABLE oxbow.policy_definitions (
 
 ALTER TABLE ONLY oxbow.policy_definitions
     ADD CONSTRAINT policy_definitions_pkey PRIMARY KEY (name);
+
+-- profile_mapping
+
+CREATE TABLE oxbow.profile_mapping (
+    namespace text NOT NULL,
+    key text NOT NULL,
+    english text NOT NULL,
+    chinese text NOT NULL,
+    category text,
+    CONSTRAINT chinese_place CHECK (((chinese ~~ '%\%s%'::text) OR oxbow.reject('chinese'::text, chinese, 'must contain %s'::text))),
+    CONSTRAINT english_place CHECK (((english ~~ '%\%s%'::text) OR oxbow.reject('english'::text, english, 'must contain %s'::text)))
+);
+
+ALTER TABLE ONLY oxbow.profile_mapping
+    ADD CONSTRAINT profile_mapping_pkey PRIMARY KEY (namespace, key);
+
+-- profile_memories
+
+CREATE TABLE oxbow.profile_memories (
+    user_id text NOT NULL,
+    namespace text NOT NULL,
+    key text NOT NULL,
+    item text NOT NULL,
+    memory_type oxbow.memory_type DEFAULT 'fact'::text NOT NULL,
+    memory_id uuid NOT NULL,
+    CONSTRAINT profile_memories_memory_type_check CHECK (((memory_type)::text = 'fact'::text))
+);
+
+ALTER TABLE ONLY oxbow.profile_memories
+    ADD CONSTRAINT profile_memories_pkey PRIMARY KEY (user_id, namespace, key, item);
+
+CREATE INDEX profile_memories_memory_idx ON oxbow.profile_memories USING btree (user_id, memory_type, memory_id);
+
+ALTER TABLE ONLY oxbow.profile_memories
+    ADD CONSTRAINT profile_memories_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY oxbow.profile_memories
+    ADD CONSTRAINT profile_memories_user_id_namespace_key_fkey FOREIGN KEY (user_id, namespace, key) REFERENCES oxbow.key_values(user_id, namespace, key) ON DELETE CASCADE;
 
 -- recall_filter
 

@@ -23,6 +23,8 @@ var shadowCalls = []string{
 	"learn_skill($1, 'Knot', '{tie}', 'boat', '{rope}', 'why')",
 	"skill_outcome($1, oxbow.learn_skill($1, 'Knot', '{tie}'), true)",
 	"conclusions_of($1)", "conclusions_of($1, 'do:sailing', true, 10)",
+	"set_value($1, 'occupation', to_jsonb('baker'::text))", "get_value($1, 'occupation')", "profile($1)",
+	"emotion_profile($1)", "emotion_profile($1, $3)", "context($1, include => '{profile,emotion}')",
 	"complete_intention($1, oxbow.intend($1, 'Paint', $3), 'why')", "drop_intention($1, oxbow.intend($1, 'Sail'), 'why')",
 	"intend($1, 'Paint', $3, 'day', 'reminder', 'FREQ=DAILY', 'when', 'e')", "upcoming($1)", "upcoming($1, $3)",
 	"snooze_intention($1, oxbow.intend($1, 'Row', $3), $3)",
@@ -145,7 +147,7 @@ func answers(t *testing.T, tx db, user string, ids []string, moment string) []st
 			select concat(
 			  (select jsonb_agg(jsonb_build_array(m.content, m.valid_at, m.invalid_at, m.expired_at is null,
 			  m.forgotten_at, m.metadata, m.agent_id, m.trait_stage, m.trait_confidence, m.trait_context)
-			            order by m.content, m.memory_type, m.expired_at is null, m.agent_id)
+			            order by m.content, m.memory_type, m.expired_at is null, m.agent_id, m.forgotten_at)
 			     from oxbow.memories m where m.user_id = $1),
 			  (select jsonb_agg(jsonb_build_array(h.event, h.actor, h.reason, h.old_content, h.new_content)
 			            order by h.event, h.reason, h.old_content, h.new_content)

@@ -17,6 +17,7 @@ type ContextParams struct {
 	Contexts  []string
 	Agent     *string
 	AtNow     *time.Time
+	Include   []string
 }
 
 // ContextPart is one line of a prompt block.
@@ -43,6 +44,6 @@ func Context(ctx context.Context, db DB, p ContextParams) ([]ContextPart, Embedd
 		select section, id, memory_type as type, stage, at, text, line, tokens, modality, reference
 		from oxbow.context_parts(user_id => $1, query => $2, embedding => $3, max_tokens => coalesce($4::integer, 1000),
 		  types => $5,
-		       contexts => $6, agent => $7, now => $8)`,
-		p.UserID, p.Query, halfVector(p.Embedding), p.MaxTokens, p.Types, p.Contexts, p.Agent, p.AtNow)
+		       contexts => $6, agent => $7, now => $8, include => $9)`,
+		p.UserID, p.Query, halfVector(p.Embedding), p.MaxTokens, p.Types, p.Contexts, p.Agent, p.AtNow, p.Include)
 }

@@ -65,6 +65,8 @@ language sql immutable parallel safe
 return '## ' || case _section
   when 'instruction' then case when _chinese then '用户的要求' else 'How the user wants to be answered' end
   when 'due' then case when _chinese then '到期和即将到来的事' else 'Due and coming up' end
+  when 'profile' then case when _chinese then '用户资料' else 'Profile' end
+  when 'emotion' then case when _chinese then '情绪' else 'Emotions' end
   when 'core' then case when _chinese then '核心特质' else 'Core traits' end
   when 'preference' then case when _chinese then '偏好' else 'Preferences' end
   when 'behavior' then case when _chinese then '行为习惯' else 'Behaviors' end
@@ -79,6 +81,19 @@ return case when _at is null then ''
     || to_char(_at, case _precision when 'minute' then 'YYYY-MM-DD HH24:MI' when 'month' then 'YYYY-MM'
                                     when 'year' then 'YYYY' else 'YYYY-MM-DD' end)
     || case when _precision = 'week' then case when _chinese then ' 那一周' else ', that week' end else '' end || ')' end;
+
+-- emotion_line describes a row of an emotional profile.
+create or replace function oxbow.emotion_line(_aspect text, _name text, _valence double precision,
+  _shift double precision, _chinese boolean) returns text
+language sql immutable parallel safe
+return case _aspect
+  when 'baseline' then case when _chinese then '总体心情' else 'Usually ' end
+  when 'mood' then case when _chinese then '最近心情' else 'Lately ' end
+  when 'trigger' then case when _chinese then '谈到' || _name || '时' else 'When it is about ' || _name || ': ' end
+  else case when _chinese then '能让心情好转:' || _name else 'Gets calmer with ' || _name end end
+  || case when _aspect = 'calms' then '' when _chinese
+       then case when _valence > 0.2 then '愉快' when _valence < -0.2 then '低落' else '平静' end
+       else case when _valence > 0.2 then 'in good spirits' when _valence < -0.2 then 'in low spirits' else 'even' end end;
 
 -- is_style reports whether a trait says how its person likes to be answered, such as "Prefers short answers".
 create or replace function oxbow.is_style(_content text) returns boolean

@@ -142,6 +142,28 @@ begin
   end loop;
 end $$;
 
+-- context_profile returns the profile and the emotional profile of a user as lines, as far as they are asked for.
+create or replace function oxbow.context_profile(_user_id text, _include text[], _now timestamptz, _chinese boolean)
+returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
+  tendencies jsonb, modality text, reference text)
+language plpgsql stable as $$
+#variable_conflict error
+begin
+  if 'profile' = any(_include) then
+    return query
+    select 'profile', '00000000-0000-0000-0000-000000000000'::uuid, 'profile', null::text, p.updated_at, null::text,
+           p.name || ': ' || case jsonb_typeof(p.value) when 'string' then p.value #>> '{}' else p.value::text end,
+           null::jsonb, 'text', null::text
+      from oxbow.profile(_user_id) p;
+  end if;
+  if 'emotion' = any(_include) then
+    return query
+    select 'emotion', '00000000-0000-0000-0000-000000000000'::uuid, 'profile', null::text, null::timestamptz, null::text,
+           oxbow.emotion_line(e.aspect, e.name, e.valence, e.shift, _chinese), null::jsonb, 'text', null::text
+      from oxbow.emotion_profile(_user_id, _now) e where e.aspect in ('baseline', 'mood', 'trigger', 'calms');
+  end if;
+end $$;
+
 -- context_parts returns the parts of the prompt block (oxbow.context), for programs that build their own.
 --   query, embedding  the subject of the next turn, as in recall. If both are null or blank: traits, then important or
 --                     recent memories
@@ -150,15 +172,17 @@ end $$;
 --   contexts          work, personal, …: traits of these contexts and general ones; other memories as in recall
 --   agent             only facts, episodes and documents of that agent; traits belong to the person
 --   now               the reference time for decay and recency
--- A part is a line of the block: its section (instruction, due, core, preference, behavior, memory), the memory, its text,
+--   include           what else to include, of profile and emotion
+-- A part is a line of the block: its section (instruction, due, core, preference, behavior, profile, emotion, memory), the memory, its text,
 -- and the line as printed. The first line of a section includes the heading. tokens is the cost of the
 -- line. Sections come in the order above. A part that does not fit is skipped, except that core traits end
 -- with the first one that does not fit. Instructions have at most the share context_instructions of
 -- max_tokens, what is due the share context_due, a trait at most 60 tokens, all behaviors together a quarter of max_tokens, and any other memory a quarter
 -- too (but at least 40).
+drop function if exists oxbow.context_parts(text, text, halfvec, integer, text[], text[], text, timestamptz);
 create or replace function oxbow.context_parts(user_id text, query text default null, embedding halfvec default null,
   max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,
-  now timestamptz default null)
+  now timestamptz default null, include text[] default null)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, text text, line text,
   tokens integer, modality text, reference text)
 language plpgsql stable security definer as $$
@@ -188,6 +212,8 @@ begin
     perform oxbow.reject('types', _unknown, 'must be fact, episodic, trait or document');
   elsif max_tokens is null or max_tokens not between 1 and 1000000 then
     perform oxbow.reject('max_tokens', max_tokens::text, 'must be between 1 and 1000000');
+  elsif not include <@ array['profile', 'emotion'] then
+    perform oxbow.reject('include', include::text, 'must be of profile and emotion');
   elsif not isfinite(_now) then
     perform oxbow.reject('now', _now::text, 'must be finite');
   end if;
@@ -205,6 +231,8 @@ begin
     select * from oxbow.context_traits(context_parts.user_id, context_parts.query, context_parts.embedding,
                     context_parts.max_tokens, context_parts.contexts, _now)
      where 'trait' = any(_types)
+    union all
+    select * from oxbow.context_profile(context_parts.user_id, context_parts.include, _now, _chinese)
     union all
     select * from oxbow.context_memories(context_parts.user_id, context_parts.query, context_parts.embedding,
                     context_parts.max_tokens, array_remove(_types, 'trait'), context_parts.contexts,
@@ -266,13 +294,14 @@ call oxbow.grant_app('context_parts');
 -- context returns the prompt block as one text, the lines of oxbow.context_parts, which documents the
 -- arguments. The result is empty for an unknown user and never null. It has at most max_tokens by
 -- oxbow.estimate_tokens.
+drop function if exists oxbow.context(text, text, halfvec, integer, text[], text[], text, timestamptz);
 create or replace function oxbow.context(user_id text, query text default null, embedding halfvec default null,
   max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,
-  now timestamptz default null) returns text
+  now timestamptz default null, include text[] default null) returns text
 language plpgsql stable as $$
 begin
   return (select coalesce(string_agg(p.line, E'\n'), '')
-            from oxbow.context_parts(context.user_id, query, embedding, max_tokens, types, contexts, agent, now) p);
+            from oxbow.context_parts(context.user_id, query, embedding, max_tokens, types, contexts, agent, now, include) p);
 end $$;
 call oxbow.grant_app('context');
 
@@ -282,6 +311,7 @@ declare path text := (select format('pg_catalog, %I, pg_temp', n.nspname)
                         from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
 begin
   execute 'alter function oxbow.context_instructions set search_path = ' || path;
+  execute 'alter function oxbow.context_profile set search_path = ' || path;
   execute 'alter function oxbow.context_due set search_path = ' || path;
   execute 'alter function oxbow.context_traits set search_path = ' || path;
   execute 'alter function oxbow.context_memories set search_path = ' || path;

@@ -37,7 +37,7 @@ begin
     grant select on oxbow.settings to oxbow_app;
     grant select on oxbow.traits, oxbow.history, oxbow.policies to oxbow_app; -- views with the caller's rights
     grant select on oxbow.policy_definitions, oxbow.policy_changes, oxbow.trait_rules, oxbow.recall_rules,
-      oxbow.category_names to oxbow_app;
+      oxbow.category_names, oxbow.profile_mapping to oxbow_app;
     perform oxbow.ensure_policy('oxbow.settings', 'app_select',
       'for select to oxbow_app using (key in (''embedding'', ''recall'', ''secrets'', ''sensory''))');
   end if;
@@ -47,7 +47,7 @@ begin
     grant usage on type oxbow.memory_type to oxbow_worker;
     grant select on oxbow.traits, oxbow.history, oxbow.policies to oxbow_worker;
     grant select on oxbow.policy_definitions, oxbow.policy_changes, oxbow.trait_rules, oxbow.recall_rules,
-      oxbow.category_names to oxbow_worker;
+      oxbow.category_names, oxbow.profile_mapping to oxbow_worker;
     grant select, insert, update, delete on oxbow.settings, oxbow.job_schedules, oxbow.river_job, oxbow.river_leader,
       oxbow.river_queue, oxbow.river_notification to oxbow_worker;
     grant select on oxbow.river_migration to oxbow_worker;
