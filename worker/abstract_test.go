@@ -181,3 +181,31 @@ func TestConclusionsFollowTheirSources(t *testing.T) {
 		require.Equal(t, 0, b.count(`oxbow.topic_fragments`))
 	})
 }
+
+// Memories that share a person and are near in meaning come to a conclusion about the person.
+func TestConclusionAboutAPerson(t *testing.T) {
+	for language, l := range map[string]struct{ name, note, other, about string }{
+		"en": {"Anna", "Anna is looking for a flat near the harbour, visit %d", "Anna dislikes the %dth trombone", "About Anna: "},
+		"zh": {"王芳", "王芳在港口附近找公寓，第%d次看房", "王芳讨厌第%d支长号", "关于王芳："},
+	} {
+		t.Run(language, func(t *testing.T) {
+			b := setup(t)
+			for i := range 5 {
+				content := l.note
+				if i == 4 {
+					content = l.other
+				}
+				b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, importance, metadata)
+					values ('ann', 'episodic', $1, now() - $2 * interval '1 day', 1,
+					  jsonb_build_object('entities', jsonb_build_array(jsonb_build_object('name', $3::text, 'kind', 'person'))))`,
+					fmt.Sprintf(content, i+1), 5-i, l.name)
+			}
+			b.work()
+			all := b.conclusions("ann")
+			require.Len(t, all, 1)
+			require.True(t, strings.HasPrefix(all[0], l.about), all[0])
+			require.Equal(t, 4, get[int](b, `select cardinality(sources) from oxbow.conclusions_of('ann')`),
+				"without what is not near")
+		})
+	}
+}

@@ -95,8 +95,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('due_topics');
 
--- fragments_of returns the latest fragments of a topic that stand, at most _limit, the earliest first. near are those of
--- similar vectors, for topics that are no patterns.
+-- fragments_of returns the latest fragments of a topic that stand, at most _limit, the earliest first. For topics that are
+-- no patterns, it leaves out those of a pattern with a conclusion, and near are those of similar vectors.
 create or replace function oxbow.fragments_of(_user_id text, _topic text, _limit integer)
 returns table (id uuid, type text, content text, at timestamptz, speaker text, agent text, session text, context text,
   location text, people text[], places text[], denies boolean, near uuid[])
@@ -126,6 +126,11 @@ begin
                           where v.user_id = _user_id and v.memory_type = m.memory_type and v.memory_id = m.id
                           offset 0) v on _nearness
      where oxbow.fragment_stands(m)
+       and not (_nearness and exists ( -- a pattern says it better
+         select from oxbow.topic_fragments o
+          join oxbow.topics t on t.user_id = o.user_id and t.topic = o.topic and (t.concluded or t.due)
+          where o.user_id = _user_id and o.memory_type = m.memory_type and o.memory_id = m.id
+            and o.topic !~ '^(entity|topic):'))
   )
   select f.id, f.memory_type::text, f.content, f.at, coalesce(f.speaker, ''), coalesce(f.agent_id, ''), f.session,
          coalesce(f.metadata ->> 'context', ''), coalesce(f.metadata ->> 'location', ''),

@@ -186,10 +186,21 @@ var conditionWords = map[string][2]string{
 // conditions words conditions as the end of a sentence.
 func conditions(c reasoner.Conditions, zh bool) string {
 	var words []string
-	for _, id := range []string{c.Season, c.Weekday, c.PartOfDay, c.Context} {
-		if w, ok := conditionWords[id]; ok {
-			words = append(words, w[map[bool]int{true: 0, false: 1}[zh]])
+	times := ""
+	for _, id := range []string{c.Season, c.Weekday, c.PartOfDay} {
+		switch w, ok := conditionWords[id]; {
+		case !ok:
+		case zh:
+			times += w[0]
+		default:
+			words = append(words, w[1])
 		}
+	}
+	if times != "" {
+		words = append(words, "在"+times)
+	}
+	if w, ok := conditionWords[c.Context]; ok {
+		words = append(words, pick(zh, w[0], w[1]))
 	}
 	if len(c.Where) > 0 {
 		where := strings.Join(c.Where, pick(zh, "、", " and "))
