@@ -39,6 +39,8 @@ type Config struct {
 	Judge reasoner.Judge
 	// Topics finds out what memories are about.
 	Topics reasoner.TopicReader
+	// Patterns are the keys of traits that patterns across users may count.
+	Patterns []string
 	// Abstracter says what memories of one topic come to. It uses the same provider as Reasoner too.
 	Abstracter reasoner.Abstracter
 	// Offline reports that Reasoner, Extractor, Summarizer, Reviewer and Judge make no network calls.

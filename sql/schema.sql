@@ -1560,6 +1560,46 @@ CREATE INDEX page_sessions_hash_idx ON oxbow.page_sessions USING btree (hash);
 ALTER TABLE ONLY oxbow.page_sessions
     ADD CONSTRAINT page_sessions_user_id_key_id_fkey FOREIGN KEY (user_id, key_id) REFERENCES oxbow.api_keys(user_id, id) ON DELETE CASCADE;
 
+-- pattern_counts
+
+CREATE TABLE oxbow.pattern_counts (
+    pattern text NOT NULL,
+    context text NOT NULL,
+    users bigint NOT NULL,
+    release_id bigint NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.pattern_counts
+    ADD CONSTRAINT pattern_counts_pkey PRIMARY KEY (pattern, context);
+
+ALTER TABLE ONLY oxbow.pattern_counts
+    ADD CONSTRAINT pattern_counts_release_id_fkey FOREIGN KEY (release_id) REFERENCES oxbow.pattern_releases(id);
+
+-- pattern_releases
+
+CREATE TABLE oxbow.pattern_releases (
+    id bigint NOT NULL,
+    released_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    epsilon double precision NOT NULL,
+    users_min double precision NOT NULL,
+    per_user integer NOT NULL,
+    vocabulary integer NOT NULL,
+    published integer NOT NULL,
+    CONSTRAINT pattern_releases_epsilon_check CHECK ((epsilon > (0)::double precision))
+);
+
+ALTER TABLE oxbow.pattern_releases ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME oxbow.pattern_releases_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE ONLY oxbow.pattern_releases
+    ADD CONSTRAINT pattern_releases_pkey PRIMARY KEY (id);
+
 -- policy_changes
 
 CREATE TABLE oxbow.policy_changes (
@@ -2056,7 +2096,7 @@ CREATE TABLE oxbow.settings (
     CONSTRAINT recall_setting CHECK (((key <> 'recall'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$.*?((@ >= 0 && @ <= 1000) is unknown || !(@ >= 0 && @ <= 1000))'::jsonpath))) OR oxbow.reject('recall'::text, (value)::text, 'must be an object in which text, vector and entity are from 0 to 1000'::text))),
     CONSTRAINT secrets_setting CHECK (((key <> 'secrets'::text) OR ((jsonb_typeof(value) = 'object'::text) AND COALESCE(((value ->> 'policy'::text) = ANY (ARRAY['mark'::text, 'refuse'::text, 'store'::text])), false) AND ((value - 'policy'::text) = '{}'::jsonb)) OR oxbow.reject('secrets'::text, (value)::text, 'must be an object with policy, mark, refuse or store'::text))),
     CONSTRAINT sensory_setting CHECK (((key <> 'sensory'::text) OR ((jsonb_typeof(value) = 'object'::text) AND (NOT (value @? '$."days"?(((@ >= 1 && @ <= 30) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 30) && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."times"?(((@ >= 2 && @ <= 1000) && @.floor() == @) is unknown || !((@ >= 2 && @ <= 1000) && @.floor() == @))'::jsonpath))) OR oxbow.reject('sensory'::text, (value)::text, 'must be an object with days, 1 to 30, and times, 2 to 1000, both whole numbers'::text))),
-    CONSTRAINT switch_setting CHECK (((key <> ALL (ARRAY['reconcile'::text, 'merge'::text])) OR (value = ANY (ARRAY['{"enabled": true}'::jsonb, '{"enabled": false}'::jsonb])) OR oxbow.reject(key, (value)::text, 'must be an object with enabled, true or false'::text))),
+    CONSTRAINT switch_setting CHECK (((key <> ALL (ARRAY['reconcile'::text, 'merge'::text, 'patterns'::text])) OR (value = ANY (ARRAY['{"enabled": true}'::jsonb, '{"enabled": false}'::jsonb])) OR oxbow.reject(key, (value)::text, 'must be an object with enabled, true or false'::text))),
     CONSTRAINT vector_index_setting CHECK (((key <> 'vector_index'::text) OR ((jsonb_typeof(value) = 'object'::text) AND COALESCE(((value ->> 'policy'::text) = ANY (ARRAY['auto'::text, 'always'::text, 'never'::text])), false) AND ((value - '{policy,from,most}'::text[]) = '{}'::jsonb) AND (NOT (value @? '$."from"?(((@ >= 100 && @ <= 1000000000) && @.floor() == @) is unknown || !((@ >= 100 && @ <= 1000000000) && @.floor() == @))'::jsonpath)) AND (NOT (value @? '$."most"?(((@ >= 1 && @ <= 16) && @.floor() == @) is unknown || !((@ >= 1 && @ <= 16) && @.floor() == @))'::jsonpath))) OR oxbow.reject('vector_index'::text, (value)::text, 'must be an object with policy, auto, always or never, and for auto from, 100 to 1,000,000,000 memories, and most, 1 to 16 users, both whole numbers'::text)))
 );
 
@@ -2145,6 +2185,8 @@ CREATE TABLE oxbow.topic_fragments (
 
 ALTER TABLE ONLY oxbow.topic_fragments
     ADD CONSTRAINT topic_fragments_pkey PRIMARY KEY (user_id, topic, memory_type, memory_id);
+
+CREATE INDEX topic_fragments_at_idx ON oxbow.topic_fragments USING btree (user_id, at DESC);
 
 CREATE INDEX topic_fragments_memory_idx ON oxbow.topic_fragments USING btree (user_id, memory_type, memory_id);
 
@@ -2301,6 +2343,7 @@ CREATE TABLE oxbow.users (
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone,
+    share_patterns boolean DEFAULT false NOT NULL,
     CONSTRAINT forgetting_factor_range CHECK ((((forgetting_factor >= (0.001)::double precision) AND (forgetting_factor <= (1000)::double precision)) OR oxbow.reject('forgetting_factor'::text, (forgetting_factor)::text, 'must be between 0.001 and 1000'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT timezone_known CHECK ((oxbow.is_timezone(timezone) OR oxbow.reject('timezone'::text, timezone, 'must be the name of a time zone, such as Asia/Shanghai'::text))),
@@ -2309,6 +2352,8 @@ CREATE TABLE oxbow.users (
 
 ALTER TABLE ONLY oxbow.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
+
+CREATE INDEX users_sharing_idx ON oxbow.users USING btree (user_id) WHERE share_patterns;
 
 -- vector_slots
 

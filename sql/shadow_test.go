@@ -25,6 +25,7 @@ var shadowCalls = []string{
 	"conclusions_of($1)", "conclusions_of($1, 'do:sailing', true, 10)",
 	"set_value($1, 'occupation', to_jsonb('baker'::text))", "get_value($1, 'occupation')", "profile($1)",
 	"emotion_profile($1)", "emotion_profile($1, $3)", "context($1, include => '{profile,emotion}')",
+	"predict($1)", "predict($1, $3, $3 + interval '1 day', 5)",
 	"complete_intention($1, oxbow.intend($1, 'Paint', $3), 'why')", "drop_intention($1, oxbow.intend($1, 'Sail'), 'why')",
 	"intend($1, 'Paint', $3, 'day', 'reminder', 'FREQ=DAILY', 'when', 'e')", "upcoming($1)", "upcoming($1, $3)",
 	"snooze_intention($1, oxbow.intend($1, 'Row', $3), $3)",

@@ -221,7 +221,7 @@ func (w *Worker) jobs() jobs.Config {
 		Facts: extract.New(), Summarizer: observedSummarizer{w.summarizer, o}, Merger: observedMerger{w.merger, o},
 		Reviewer: observedReviewer{w.reviewer, o}, Judge: observedJudge{w.judge, o},
 		Sender:     webhook.NewSender(w.cfg.WebhookPrivate),
-		Abstracter: observedAbstracter{w.abstracter, o}, Topics: rules.New(), Offline: w.cfg.byRules(),
+		Abstracter: observedAbstracter{w.abstracter, o}, Topics: rules.New(), Patterns: rules.Vocabulary(), Offline: w.cfg.byRules(),
 		ReasonerProvider: w.reasonerState, ReasonerCallTime: w.cfg.reasonerCallTime(),
 		ReflectBatch: w.cfg.reflectBatch(),
 		DailyTokens:  w.cfg.DailyTokens, Logger: w.log, Observer: joining{w.metrics, w.tracer}, Now: w.cfg.Now,

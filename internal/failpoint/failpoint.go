@@ -45,6 +45,8 @@ const (
 	JudgeDecided         = "judge.decided"  // the judge has answered
 	JudgeWritten         = "judge.written"  // nothing is committed
 	JudgeCommitted       = "judge.committed"
+	PatternWritten       = "pattern.written" // nothing is committed
+	PatternCommitted     = "pattern.committed"
 	DispatchWritten      = "dispatch.written" // nothing is committed
 	DispatchBatch        = "dispatch.batch"   // between two transactions
 	AbstractDecided      = "abstract.decided" // the abstracter has answered
@@ -63,5 +65,5 @@ func Worker() []string {
 		ExtractDone, ExtractCommitted, ReconcileDecided, ReconcileWritten, ReconcileCommitted,
 		MergeDecided, MergeWritten, MergeCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
 		ReflectWritten, ReflectCommitted, ContradictionWritten, ReviewDecided, ReviewWritten,
-		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, RemindWritten, RemindBatch, NotifySent, JudgeDecided, JudgeWritten, JudgeCommitted, DispatchWritten, DispatchBatch, AbstractDecided, AbstractWritten, AbstractCommitted, SweepStep, TriggerAsked}
+		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, RemindWritten, RemindBatch, NotifySent, JudgeDecided, JudgeWritten, JudgeCommitted, PatternWritten, PatternCommitted, DispatchWritten, DispatchBatch, AbstractDecided, AbstractWritten, AbstractCommitted, SweepStep, TriggerAsked}
 }

@@ -48,9 +48,10 @@ begin
     grant select on oxbow.traits, oxbow.history, oxbow.policies to oxbow_worker;
     grant select on oxbow.policy_definitions, oxbow.policy_changes, oxbow.trait_rules, oxbow.recall_rules,
       oxbow.category_names, oxbow.profile_mapping to oxbow_worker;
-    grant select, insert, update, delete on oxbow.settings, oxbow.job_schedules, oxbow.river_job, oxbow.river_leader,
+    grant select, insert, update, delete on oxbow.settings, oxbow.job_schedules, oxbow.pattern_counts, oxbow.river_job, oxbow.river_leader,
       oxbow.river_queue, oxbow.river_notification to oxbow_worker;
     grant select on oxbow.river_migration to oxbow_worker;
+    grant select, insert on oxbow.pattern_releases to oxbow_worker;
     grant usage, select on all sequences in schema oxbow to oxbow_worker;
   end if;
   if operator then
