@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
@@ -21,10 +22,11 @@ const planted = "cormorant" // in every text of the attacked user
 
 // owned is what an attacked user has.
 type owned struct {
-	user, key                                string
-	memory, other, forgotten, merged, erased string
-	trait, proof                             string
-	job                                      string
+	user, key                                 string
+	memory, other, forgotten, merged, erased  string
+	trait, proof                              string
+	job                                       string
+	instruction, skill, intention, adjustment string
 }
 
 // request is a request that the owner, or an operator, may make.
@@ -98,6 +100,45 @@ var cases = map[string]func(o *owned) request{
 	"erase-user":      func(o *owned) request { return request{"/erase", object{"user_id": o.user}} },
 	"get-operation":   func(o *owned) request { return request{"/operations/" + o.memory, nil} },
 	"retry-operation": func(o *owned) request { return request{"/operations/" + o.memory + "/retry", nil} },
+	"report-answer": func(o *owned) request {
+		return request{"/answers", object{"query": "q", "recalled": []any{o.memory}, "session_id": "s"}}
+	},
+	"give-feedback": func(o *owned) request {
+		return request{"/feedback", object{"kind": "wrong", "ids": []any{o.memory}, "query": "q", "reason": "r"}}
+	},
+	"list-adjustments":     func(*owned) request { return request{"/adjustments", nil} },
+	"roll-back-adjustment": func(o *owned) request { return request{"/adjustments/" + o.adjustment + "/rollback", nil} },
+	"explain":              func(o *owned) request { return request{"/why/" + o.memory, nil} },
+	"list-conclusions":     func(*owned) request { return request{"/conclusions?topic=" + planted, nil} },
+	"list-instructions":    func(*owned) request { return request{"/instructions?ended=true", nil} },
+	"add-instruction": func(*owned) request {
+		return request{"/instructions", object{"content": "x", "agent_id": "a", "session_id": "s"}}
+	},
+	"end-instruction": func(o *owned) request { return request{"/instructions/" + o.instruction, nil} },
+	"list-skills":     func(*owned) request { return request{"/skills?situation=" + planted, nil} },
+	"add-skill": func(*owned) request {
+		return request{"/skills", object{"name": "x", "situation": "y", "steps": []any{"z"}, "reason": "r"}}
+	},
+	"report-outcome": func(o *owned) request {
+		return request{"/skills/" + o.skill + "/outcome", object{"success": true}}
+	},
+	"drop-skill":    func(o *owned) request { return request{"/skills/" + o.skill, nil} },
+	"list-upcoming": func(*owned) request { return request{"/intentions", nil} },
+	"add-intention": func(*owned) request {
+		return request{"/intentions", object{"content": "x", "condition": "y", "due_at": "2030-01-01T00:00:00Z"}}
+	},
+	"complete-intention": func(o *owned) request {
+		return request{"/intentions/" + o.intention + "/done", object{"reason": "r"}}
+	},
+	"drop-intention": func(o *owned) request {
+		return request{"/intentions/" + o.intention + "/drop", object{"reason": "r"}}
+	},
+	"snooze-intention": func(o *owned) request {
+		return request{"/intentions/" + o.intention + "/snooze", object{"until": "2030-01-01T00:00:00Z"}}
+	},
+	"list-profile": func(*owned) request { return request{"/profile", nil} },
+	"put-profile":  func(*owned) request { return request{"/profile/occupation", object{"value": "x"}} },
+	"get-emotions": func(*owned) request { return request{"/emotions", nil} },
 	"add-memory-v1": func(*owned) request {
 		return request{"/add_memory", object{"content": "x", "memory_type": "insight"}}
 	},
@@ -157,6 +198,12 @@ func (b *bench) owner(t *testing.T, name string) *owned {
 	o.trait = traittest.Trait{UserID: name, Content: "Likes the cormorant.", Key: name, Events: []traittest.Event{
 		traittest.Created(traittest.Day(1, 10), 0.4, traittest.Evidence{Content: "Fed a cormorant.", At: traittest.Day(1, 9),
 			Session: "s1"})}}.Insert(t, b.pool).String()
+	o.instruction = as[server.Created](t, 200, post("/instructions", object{"content": "Say cormorant"})).ID.String()
+	o.skill = as[server.Created](t, 200, post("/skills", object{"name": planted, "situation": planted,
+		"steps": []any{planted}})).ID.String()
+	o.intention = as[server.Created](t, 200, post("/intentions", object{"content": "Feed the cormorant"})).ID.String()
+	o.adjustment = pgtestOne[uuid.UUID](t, b, `select oxbow.adjust($1, 'fact', (select m.id from oxbow.memories m
+		where m.user_id = $1 and m.content ~ 'black'), 0.5, 'cormorant', '{}', -1, now())`, name).String()
 	o.job = jsonText(t, pgtestOne[int64](t, b, `select min(id) from oxbow.river_job where args ->> 'user_id' = $1`, name))
 	return o
 }

@@ -6,16 +6,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// Reason is a sentence of an explanation.
-type Reason struct {
+// Sentence is a sentence of an explanation.
+type Sentence struct {
 	Aspect   string      `json:"aspect"` // origin, basis, kept, used, fades
 	Sentence string      `json:"sentence"`
 	Refs     []uuid.UUID `json:"refs,omitempty"` // the ids behind it
 }
 
 // Why explains a memory, a trait, an adjustment, an instruction, a skill or an intention.
-func Why(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Reason, error) {
-	return list[Reason](ctx, db, "explain", `
+func Why(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Sentence, error) {
+	return list[Sentence](ctx, db, "explain", `
 		select aspect, sentence, array(select r::uuid from jsonb_array_elements_text(refs) r) as refs
 		  from oxbow.why($1, $2)`, userID, id)
 }

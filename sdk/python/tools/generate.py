@@ -23,8 +23,8 @@ SCHEMAS: dict[str, dict[str, Any]] = API["components"]["schemas"]
 
 # sdk/README.md gives the rule; these are its exceptions.
 NAMES = {"add-memories": "add_many", "merge-memories": "merge", "import": "import_memories"}
-TAGS = ["memories", "messages", "recall", "traits", "documents", "transfer", "user", "operations", "operators",
-        "health", "version 1"]  # fmt: skip
+TAGS = ["memories", "messages", "recall", "traits", "feedback", "procedures", "intentions", "profile",
+        "documents", "transfer", "user", "operations", "operators", "health", "version 1"]  # fmt: skip
 # POSTs that change nothing, so that they may be repeated.
 READ_ONLY = {"recall", "context", "timeline", "find-receipt", "search-v1"}
 # Arguments that may be positional although they are not required.
@@ -36,7 +36,7 @@ HEADER = '''"""{doc}"""
 
 from __future__ import annotations
 '''
-KEYWORDS = {"from": "from_"}
+KEYWORDS = {"from": "from_", "with": "with_"}
 # OpenAPI 3.1 as huma writes it cannot say that a reference may be null.
 NULLABLE = {("Overview", "oldest_waiting"), ("Overview", "reasoner")}
 # Written async; the sync half is generated beside it.

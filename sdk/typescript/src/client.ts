@@ -246,6 +246,119 @@ export class Oxbow {
     return this.#send("DELETE", `/traits/${segment(id)}`, options)
   }
 
+  // Feedback
+
+  /** Reports a reply and the memories that were recalled for it. */
+  reportAnswer(options: Options<schema.Reply>): Promise<schema.Created> {
+    return this.#send("POST", "/answers", options)
+  }
+
+  /** Stores what the user said of memories, traits or a reply. */
+  giveFeedback(options: Options<schema.Opinion>): Promise<schema.Created> {
+    return this.#send("POST", "/feedback", options)
+  }
+
+  /** Lists what feedback changed, the newest first. */
+  listAdjustments(options: Options<schema.ListAdjustmentsQuery> = {}): Promise<schema.Adjusted[]> {
+    return this.#items("GET", "/adjustments", options)
+  }
+
+  /** Undoes what feedback changed. */
+  rollBackAdjustment(id: string, options: RequestOptions = {}): Promise<schema.Done> {
+    return this.#send("POST", `/adjustments/${segment(id)}/rollback`, options)
+  }
+
+  /** Lists what memories of one topic come to, the surest first. */
+  listConclusions(options: Options<schema.ListConclusionsQuery> = {}): Promise<schema.Conclusion[]> {
+    return this.#items("GET", "/conclusions", options)
+  }
+
+  /** Explains why something is known, why it is kept, and when it fades. */
+  explain(id: string, options: RequestOptions = {}): Promise<schema.Sentence[]> {
+    return this.#items("GET", `/why/${segment(id)}`, options)
+  }
+
+  // Procedures
+
+  /** Lists how the user wants to be answered, the most important first. */
+  listInstructions(options: Options<schema.ListInstructionsQuery> = {}): Promise<schema.Instruction[]> {
+    return this.#items("GET", "/instructions", options)
+  }
+
+  /** Stores a standing instruction. */
+  addInstruction(options: Options<schema.NewInstruction>): Promise<schema.Created> {
+    return this.#send("POST", "/instructions", options)
+  }
+
+  /** Ends a standing instruction. */
+  endInstruction(id: string, options: RequestOptions = {}): Promise<schema.Changed> {
+    return this.#send("DELETE", `/instructions/${segment(id)}`, options)
+  }
+
+  /** Lists skills for a situation, the best first. */
+  listSkills(options: Options<schema.ListSkillsQuery> = {}): Promise<schema.Skill[]> {
+    return this.#items("GET", "/skills", options)
+  }
+
+  /** Stores a skill, or its next version. */
+  addSkill(options: Options<schema.NewSkill>): Promise<schema.Created> {
+    return this.#send("POST", "/skills", options)
+  }
+
+  /** Counts that a skill worked or did not. */
+  reportOutcome(id: string, options: Options<schema.Outcome>): Promise<schema.Done> {
+    return this.#send("POST", `/skills/${segment(id)}/outcome`, options)
+  }
+
+  /** Ends a skill. */
+  dropSkill(id: string, options: RequestOptions = {}): Promise<schema.Changed> {
+    return this.#send("DELETE", `/skills/${segment(id)}`, options)
+  }
+
+  // Intentions
+
+  /** Lists what is open or due, the earliest first. */
+  listUpcoming(options: Options<schema.ListUpcomingQuery> = {}): Promise<schema.Intention[]> {
+    return this.#items("GET", "/intentions", options)
+  }
+
+  /** Stores a reminder, a plan or a goal. */
+  addIntention(options: Options<schema.NewIntention>): Promise<schema.Created> {
+    return this.#send("POST", "/intentions", options)
+  }
+
+  /** Marks an intention as done. */
+  completeIntention(id: string, options: Options<schema.Reason> = {}): Promise<schema.Changed> {
+    return this.#send("POST", `/intentions/${segment(id)}/done`, options)
+  }
+
+  /** Marks an intention as dropped. */
+  dropIntention(id: string, options: Options<schema.Reason> = {}): Promise<schema.Changed> {
+    return this.#send("POST", `/intentions/${segment(id)}/drop`, options)
+  }
+
+  /** Makes an intention due again later. */
+  snoozeIntention(id: string, options: Options<schema.Snooze>): Promise<schema.Changed> {
+    return this.#send("POST", `/intentions/${segment(id)}/snooze`, options)
+  }
+
+  // Profile
+
+  /** Lists the profile values of the user. */
+  listProfile(options: RequestOptions = {}): Promise<schema.ProfileValue[]> {
+    return this.#items("GET", "/profile", options)
+  }
+
+  /** Stores a profile value. Keys such as occupation and interests become facts. */
+  putProfile(key: string, options: Options<schema.Value>): Promise<schema.Facts> {
+    return this.#send("PUT", `/profile/${segment(key)}`, options)
+  }
+
+  /** Returns how the user felt: the baseline, the mood, what moves it, what calms, and the last weeks. */
+  getEmotions(options: Options<schema.GetEmotionsQuery> = {}): Promise<schema.Feeling[]> {
+    return this.#items("GET", "/emotions", options)
+  }
+
   // Documents
 
   /** Adds a file, or replaces the one with the same path. */

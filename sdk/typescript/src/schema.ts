@@ -24,6 +24,26 @@ export interface components {
             /** @description GET /operations/{id} tells what became of it */
             operationId: string;
         };
+        Adjusted: {
+            about?: string;
+            /** Format: double */
+            after: number;
+            /** Format: date-time */
+            at: string;
+            /** Format: double */
+            before: number;
+            cause: string;
+            content?: string;
+            /** Format: date-time */
+            expiresAt?: string;
+            id: string;
+            kind: string;
+            memoryType?: string;
+            signals: string[];
+            /** Format: date-time */
+            undoneAt?: string;
+            undoneBy?: string;
+        };
         Attachment: {
             /** Format: date-time */
             at: string;
@@ -52,11 +72,48 @@ export interface components {
             /** Format: int64 */
             version: number;
         };
+        Changed: {
+            /** @description False if it had ended already */
+            changed: boolean;
+        };
         ChannelScore: {
             /** Format: int64 */
             rank: number;
             /** Format: double */
             score: number;
+        };
+        Conclusion: {
+            conditions: components["schemas"]["Conditions"];
+            /** Format: double */
+            confidence: number;
+            conflicts?: string[];
+            content: string;
+            /** Format: date-time */
+            createdAt: string;
+            denies?: boolean;
+            /** Format: date-time */
+            endedAt?: string;
+            id: string;
+            madeBy: string;
+            reason?: string;
+            /** Format: int64 */
+            sessions: number;
+            sources: string[];
+            supersededBy?: string;
+            topic: string;
+            /** Format: date-time */
+            updatedAt: string;
+            /** Format: int64 */
+            version: number;
+            voices: string[];
+        };
+        Conditions: {
+            context?: string;
+            partOfDay?: string;
+            season?: string;
+            weekday?: string;
+            where?: string[];
+            with?: string[];
         };
         Confirmation: {
             /** @description The user to erase, again */
@@ -91,6 +148,9 @@ export interface components {
             types?: ("fact" | "episodic" | "trait" | "document")[];
             /** @description Do not search by vectors */
             wordsOnly?: boolean;
+        };
+        Created: {
+            id: string;
         };
         Deleted: {
             /** Format: int64 */
@@ -202,6 +262,26 @@ export interface components {
             vector?: components["schemas"]["ChannelScore"];
             weight?: components["schemas"]["WeightFactors"];
         };
+        Facts: {
+            /**
+             * Format: int64
+             * @description Facts that were stored, replaced or ended because of it
+             */
+            facts: number;
+        };
+        Feeling: {
+            /** Format: double */
+            arousal: number;
+            aspect: string;
+            evidence: string[];
+            /** Format: int64 */
+            memories: number;
+            name?: string;
+            /** Format: double */
+            shift: number;
+            /** Format: double */
+            valence: number;
+        };
         File: {
             /** Format: int64 */
             bytes: number;
@@ -257,6 +337,39 @@ export interface components {
             /** Format: int64 */
             waiting: number;
         };
+        Instruction: {
+            agentId?: string;
+            aspect: string;
+            content: string;
+            context?: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            endedAt?: string;
+            id: string;
+            /** Format: int64 */
+            priority: number;
+            reason?: string;
+            replacedBy?: string;
+            sessionId?: string;
+        };
+        Intention: {
+            /** Format: date-time */
+            becameDueAt?: string;
+            condition?: string;
+            content: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            dueAt?: string;
+            id: string;
+            kind: string;
+            precision: string;
+            recurrence?: string;
+            /** Format: date-time */
+            remindAt?: string;
+            state: string;
+        };
         Job: {
             /** Format: int64 */
             attempt: number;
@@ -302,13 +415,38 @@ export interface components {
             /** @description The cursor of the next page; absent on the last */
             nextCursor?: string;
         };
+        ListAdjusted: {
+            items: components["schemas"]["Adjusted"][];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
         ListChange: {
             items: components["schemas"]["Change"][];
             /** @description The cursor of the next page; absent on the last */
             nextCursor?: string;
         };
+        ListConclusion: {
+            items: components["schemas"]["Conclusion"][];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
+        ListFeeling: {
+            items: components["schemas"]["Feeling"][];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
         ListFile: {
             items: components["schemas"]["File"][];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
+        ListInstruction: {
+            items: components["schemas"]["Instruction"][];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
+        ListIntention: {
+            items: components["schemas"]["Intention"][];
             /** @description The cursor of the next page; absent on the last */
             nextCursor?: string;
         };
@@ -337,6 +475,11 @@ export interface components {
             /** @description The cursor of the next page; absent on the last */
             nextCursor?: string;
         };
+        ListProfileValue: {
+            items: components["schemas"]["ProfileValue"][];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
         ListRelated: {
             items: components["schemas"]["Related"][];
             /** @description The cursor of the next page; absent on the last */
@@ -344,6 +487,16 @@ export interface components {
         };
         ListResult: {
             items: components["schemas"]["Result"][];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
+        ListSentence: {
+            items: components["schemas"]["Sentence"][];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
+        ListSkill: {
+            items: components["schemas"]["Skill"][];
             /** @description The cursor of the next page; absent on the last */
             nextCursor?: string;
         };
@@ -516,6 +669,54 @@ export interface components {
             /** @description A path or URL. The file replaces one with the same path */
             path: string;
         };
+        NewInstruction: {
+            /** @description For which agent. Default: all */
+            agentId?: string;
+            /**
+             * @description Default: other
+             * @enum {string}
+             */
+            aspect?: "language" | "length" | "address" | "tone" | "format" | "avoid" | "other";
+            content: string;
+            /**
+             * @description Where it holds. Default: everywhere
+             * @enum {string}
+             */
+            context?: "work" | "personal" | "social" | "learning";
+            /** @description A repeated request returns the earlier one */
+            externalId?: string;
+            /**
+             * Format: int64
+             * @description Higher ones come first
+             */
+            priority?: number;
+            /** @description In which conversation. Default: all */
+            sessionId?: string;
+        };
+        NewIntention: {
+            /** @description When it is due instead, in words */
+            condition?: string;
+            content: string;
+            /**
+             * Format: date-time
+             * @description When it is due. Default: no time is known
+             */
+            dueAt?: string | Date;
+            /** @description A repeated request returns the earlier one */
+            externalId?: string;
+            /**
+             * @description Default: intention
+             * @enum {string}
+             */
+            kind?: "intention" | "goal" | "reminder";
+            /**
+             * @description Default: minute
+             * @enum {string}
+             */
+            precision?: "minute" | "day" | "week" | "month" | "year";
+            /** @description An RRULE of iCalendar, which begins at due_at */
+            recurrence?: string;
+        };
         NewMemories: {
             memories: components["schemas"]["NewMemory"][];
         };
@@ -613,6 +814,16 @@ export interface components {
         NewMessages: {
             messages: components["schemas"]["NewMessage"][];
         };
+        NewSkill: {
+            /** @description A current skill of this name becomes the previous version */
+            name: string;
+            preconditions?: string[];
+            /** @description Why it replaces the previous version */
+            reason?: string;
+            /** @description When it applies */
+            situation?: string;
+            steps: string[];
+        };
         Operation: {
             /** @description The history of the memory, with what reconciliation did to it */
             changes: components["schemas"]["Change"][];
@@ -633,6 +844,20 @@ export interface components {
             relation: "supersedes" | "contradicts" | "merged_from";
             toId: string;
         };
+        Opinion: {
+            /** @description The answer that it is about */
+            answerId?: string;
+            /** @description A repeated request returns the earlier signal */
+            externalId?: string;
+            /** @description The memories and traits. Default: those of the answer */
+            ids?: string[];
+            /** @enum {string} */
+            kind: "helpful" | "wrong" | "outdated" | "not_about_me" | "too_much";
+            /** @description The question, if there is no answer_id */
+            query?: string;
+            /** @description What the user said */
+            reason?: string;
+        };
         Origin: {
             /** Format: date-time */
             at: string;
@@ -647,6 +872,9 @@ export interface components {
             /** Format: int64 */
             step: number;
         };
+        Outcome: {
+            success: boolean;
+        };
         Overview: {
             embedding: components["schemas"]["EmbeddingModel"];
             /** Format: double */
@@ -657,6 +885,15 @@ export interface components {
             messages: components["schemas"]["MessageCount"];
             oldestWaiting: components["schemas"]["WaitingJob"] | null;
             reasoner: components["schemas"]["ReasonerState"] | null;
+        };
+        ProfileValue: {
+            /** Format: int64 */
+            facts: number;
+            key: string;
+            namespace: string;
+            /** Format: date-time */
+            updatedAt: string;
+            value: unknown;
         };
         PromptContext: {
             /** @description Why only words were searched */
@@ -851,6 +1088,16 @@ export interface components {
              */
             validAt?: string | Date;
         };
+        Reply: {
+            /** @description The question */
+            query: string;
+            /** @description The recalled memories, best first */
+            recalled: string[];
+            /** @description The conversation */
+            sessionId?: string;
+            /** @description Those that the reply used. Absent: unknown */
+            used?: string[];
+        };
         Report: {
             /** Format: int64 */
             added: number;
@@ -911,8 +1158,41 @@ export interface components {
             memoryTypes?: ("general" | "fact" | "episodic" | "document" | "insight" | "trait")[];
             query: string;
         };
+        Sentence: {
+            aspect: string;
+            refs?: string[];
+            sentence: string;
+        };
         SessionID: {
             sessionId: string;
+        };
+        Skill: {
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: int64 */
+            failures: number;
+            id: string;
+            name: string;
+            preconditions?: string[];
+            /** Format: double */
+            relevance: number;
+            /** Format: double */
+            reliability: number;
+            situation?: string;
+            steps: string[];
+            /** Format: int64 */
+            successes: number;
+            /** Format: date-time */
+            usedAt?: string;
+            /** Format: int64 */
+            version: number;
+        };
+        Snooze: {
+            /**
+             * Format: date-time
+             * @description When it is due again
+             */
+            until: string | Date;
         };
         Tendency: {
             /** Format: double */
@@ -1125,6 +1405,10 @@ export interface components {
             /** @description Such as Asia/Shanghai. Absent: unknown, and dates are read in UTC */
             timezone?: string;
         };
+        Value: {
+            /** @description Any JSON; null deletes it */
+            value: unknown;
+        };
         Verification: {
             /** @description Stored in the history */
             reason?: string;
@@ -1156,6 +1440,33 @@ export interface components {
             /** Format: double */
             time: number;
         };
+        ListAdjustmentsQuery: {
+            /** @description Only of this memory or trait */
+            memoryId?: string;
+            /**
+             * Format: int64
+             * @default 100
+             */
+            limit?: number;
+        };
+        ListConclusionsQuery: {
+            /** @description Only of this topic */
+            topic?: string;
+            /** @description Also earlier versions */
+            versions?: boolean;
+            /**
+             * Format: int64
+             * @default 100
+             */
+            limit?: number;
+        };
+        GetEmotionsQuery: {
+            /**
+             * Format: date-time
+             * @description The moment of the profile. Default: now
+             */
+            now?: string | Date;
+        };
         ListEntitiesQuery: {
             /** @description Only with this name, with ended edges and the memories that mention them */
             name?: string;
@@ -1181,6 +1492,22 @@ export interface components {
              * @enum {string}
              */
             memoryType?: "fact" | "episodic" | "document";
+        };
+        ListInstructionsQuery: {
+            /** @description Also those that ended */
+            ended?: boolean;
+        };
+        ListUpcomingQuery: {
+            /**
+             * Format: date-time
+             * @description Only what is due until then. Default: everything
+             */
+            until?: string | Date;
+            /**
+             * Format: int64
+             * @default 100
+             */
+            limit?: number;
         };
         ListLogQuery: {
             /**
@@ -1240,6 +1567,15 @@ export interface components {
              */
             limit?: number;
         };
+        ListSkillsQuery: {
+            /** @description In words. Default: all skills */
+            situation?: string;
+            /**
+             * Format: int64
+             * @default 20
+             */
+            limit?: number;
+        };
         ListTraitsQuery: {
             /** @description Default: emerging, established and core */
             stage?: ("trend" | "candidate" | "emerging" | "established" | "core" | "dissolved")[];
@@ -1269,12 +1605,17 @@ export interface components {
 }
 export type Access = components['schemas']['Access'];
 export type Added = components['schemas']['Added'];
+export type Adjusted = components['schemas']['Adjusted'];
 export type Attachment = components['schemas']['Attachment'];
 export type Change = components['schemas']['Change'];
+export type Changed = components['schemas']['Changed'];
 export type ChannelScore = components['schemas']['ChannelScore'];
+export type Conclusion = components['schemas']['Conclusion'];
+export type Conditions = components['schemas']['Conditions'];
 export type Confirmation = components['schemas']['Confirmation'];
 export type ContextPart = components['schemas']['ContextPart'];
 export type ContextQuery = components['schemas']['ContextQuery'];
+export type Created = components['schemas']['Created'];
 export type Deleted = components['schemas']['Deleted'];
 export type Done = components['schemas']['Done'];
 export type Edge = components['schemas']['Edge'];
@@ -1285,24 +1626,36 @@ export type Erased = components['schemas']['Erased'];
 export type ErrorDetail = components['schemas']['ErrorDetail'];
 export type ErrorModel = components['schemas']['ErrorModel'];
 export type Explanation = components['schemas']['Explanation'];
+export type Facts = components['schemas']['Facts'];
+export type Feeling = components['schemas']['Feeling'];
 export type File = components['schemas']['File'];
 export type Health = components['schemas']['Health'];
 export type Imported = components['schemas']['Imported'];
 export type IndexedUser = components['schemas']['IndexedUser'];
+export type Instruction = components['schemas']['Instruction'];
+export type Intention = components['schemas']['Intention'];
 export type Job = components['schemas']['Job'];
 export type JobCount = components['schemas']['JobCount'];
 export type KnownFact = components['schemas']['KnownFact'];
 export type ListAccess = components['schemas']['ListAccess'];
 export type ListAdded = components['schemas']['ListAdded'];
+export type ListAdjusted = components['schemas']['ListAdjusted'];
 export type ListChange = components['schemas']['ListChange'];
+export type ListConclusion = components['schemas']['ListConclusion'];
+export type ListFeeling = components['schemas']['ListFeeling'];
 export type ListFile = components['schemas']['ListFile'];
+export type ListInstruction = components['schemas']['ListInstruction'];
+export type ListIntention = components['schemas']['ListIntention'];
 export type ListKnownFact = components['schemas']['ListKnownFact'];
 export type ListMemory = components['schemas']['ListMemory'];
 export type ListMessage = components['schemas']['ListMessage'];
 export type ListNamedEntity = components['schemas']['ListNamedEntity'];
 export type ListOrigin = components['schemas']['ListOrigin'];
+export type ListProfileValue = components['schemas']['ListProfileValue'];
 export type ListRelated = components['schemas']['ListRelated'];
 export type ListResult = components['schemas']['ListResult'];
+export type ListSentence = components['schemas']['ListSentence'];
+export type ListSkill = components['schemas']['ListSkill'];
 export type ListString = components['schemas']['ListString'];
 export type ListTraitSummary = components['schemas']['ListTraitSummary'];
 export type ListUuid = components['schemas']['ListUUID'];
@@ -1314,14 +1667,20 @@ export type MessageCount = components['schemas']['MessageCount'];
 export type NamedEntity = components['schemas']['NamedEntity'];
 export type Naming = components['schemas']['Naming'];
 export type NewDocument = components['schemas']['NewDocument'];
+export type NewInstruction = components['schemas']['NewInstruction'];
+export type NewIntention = components['schemas']['NewIntention'];
 export type NewMemories = components['schemas']['NewMemories'];
 export type NewMemory = components['schemas']['NewMemory'];
 export type NewMessage = components['schemas']['NewMessage'];
 export type NewMessages = components['schemas']['NewMessages'];
+export type NewSkill = components['schemas']['NewSkill'];
 export type Operation = components['schemas']['Operation'];
 export type OperationLink = components['schemas']['OperationLink'];
+export type Opinion = components['schemas']['Opinion'];
 export type Origin = components['schemas']['Origin'];
+export type Outcome = components['schemas']['Outcome'];
 export type Overview = components['schemas']['Overview'];
+export type ProfileValue = components['schemas']['ProfileValue'];
 export type PromptContext = components['schemas']['PromptContext'];
 export type ProofOf = components['schemas']['ProofOf'];
 export type Query = components['schemas']['Query'];
@@ -1336,11 +1695,15 @@ export type RecordedEvent = components['schemas']['RecordedEvent'];
 export type RecordedEvidence = components['schemas']['RecordedEvidence'];
 export type Related = components['schemas']['Related'];
 export type Replacement = components['schemas']['Replacement'];
+export type Reply = components['schemas']['Reply'];
 export type Report = components['schemas']['Report'];
 export type Result = components['schemas']['Result'];
 export type Retried = components['schemas']['Retried'];
 export type SearchV1 = components['schemas']['SearchV1'];
+export type Sentence = components['schemas']['Sentence'];
 export type SessionId = components['schemas']['SessionID'];
+export type Skill = components['schemas']['Skill'];
+export type Snooze = components['schemas']['Snooze'];
 export type Tendency = components['schemas']['Tendency'];
 export type Tier = components['schemas']['Tier'];
 export type Timeline = components['schemas']['Timeline'];
@@ -1354,18 +1717,25 @@ export type TraitWording = components['schemas']['TraitWording'];
 export type TypeCount = components['schemas']['TypeCount'];
 export type Used = components['schemas']['Used'];
 export type UserSettings = components['schemas']['UserSettings'];
+export type Value = components['schemas']['Value'];
 export type Verification = components['schemas']['Verification'];
 export type WaitingJob = components['schemas']['WaitingJob'];
 export type WeightFactors = components['schemas']['WeightFactors'];
+export type ListAdjustmentsQuery = components['schemas']['ListAdjustmentsQuery'];
+export type ListConclusionsQuery = components['schemas']['ListConclusionsQuery'];
+export type GetEmotionsQuery = components['schemas']['GetEmotionsQuery'];
 export type ListEntitiesQuery = components['schemas']['ListEntitiesQuery'];
 export type ListFactsQuery = components['schemas']['ListFactsQuery'];
 export type ImportQuery = components['schemas']['ImportQuery'];
+export type ListInstructionsQuery = components['schemas']['ListInstructionsQuery'];
+export type ListUpcomingQuery = components['schemas']['ListUpcomingQuery'];
 export type ListLogQuery = components['schemas']['ListLogQuery'];
 export type ListMemoriesQuery = components['schemas']['ListMemoriesQuery'];
 export type ListProvenanceQuery = components['schemas']['ListProvenanceQuery'];
 export type ListRelatedQuery = components['schemas']['ListRelatedQuery'];
 export type DeleteMessagesQuery = components['schemas']['DeleteMessagesQuery'];
 export type GetQueueQuery = components['schemas']['GetQueueQuery'];
+export type ListSkillsQuery = components['schemas']['ListSkillsQuery'];
 export type ListTraitsQuery = components['schemas']['ListTraitsQuery'];
 export type ListUsersQuery = components['schemas']['ListUsersQuery'];
 export type $defs = Record<string, never>;

@@ -13,13 +13,21 @@ from oxbow._http import Lines, new_key, quote
 from oxbow.models import (
     Access,
     Added,
+    Adjusted,
     Change,
+    Changed,
+    Conclusion,
+    Created,
     Deleted,
     Done,
     Edited,
+    Facts,
+    Feeling,
     File,
     Health,
     Imported,
+    Instruction,
+    Intention,
     KnownFact,
     Memory,
     Message,
@@ -29,6 +37,7 @@ from oxbow.models import (
     Operation,
     Origin,
     Overview,
+    ProfileValue,
     PromptContext,
     Queue,
     Recalled,
@@ -37,6 +46,8 @@ from oxbow.models import (
     Report,
     Result,
     Retried,
+    Sentence,
+    Skill,
     Timeline,
     TraitDetails,
     TraitSummary,
@@ -493,6 +504,278 @@ class Client(Base):
         reason: Stored in the history.
         """
         return self._call(Done, "POST", f"/traits/{quote(id)}/dissolve", body={"reason": reason})
+
+    # ---- feedback ----
+
+    def list_adjustments(self, *, memory_id: str | None = None, limit: int | None = None) -> list[Adjusted]:
+        """List what feedback changed, the newest first.
+
+        memory_id: Only of this memory or trait.
+        """
+        return self._list(Adjusted, "GET", "/adjustments", query={"memory_id": memory_id, "limit": limit})
+
+    def roll_back_adjustment(self, id: str) -> Done:
+        """Undo what feedback changed.
+
+        id: The adjustment's id.
+        """
+        return self._call(Done, "POST", f"/adjustments/{quote(id)}/rollback")
+
+    def report_answer(
+        self, query: str, recalled: Sequence[str], *, session_id: str | None = None, used: Sequence[str] | None = None
+    ) -> Created:
+        """Report a reply and the memories that were recalled for it.
+
+        query: The question.
+        recalled: The recalled memories, best first.
+        session_id: The conversation.
+        used: Those that the reply used. Absent: unknown.
+        """
+        return self._call(
+            Created,
+            "POST",
+            "/answers",
+            body={"query": query, "recalled": recalled, "session_id": session_id, "used": used},
+        )
+
+    def list_conclusions(
+        self, *, topic: str | None = None, versions: bool | None = None, limit: int | None = None
+    ) -> list[Conclusion]:
+        """List what memories of one topic come to, the surest first.
+
+        topic: Only of this topic.
+        versions: Also earlier versions.
+        """
+        return self._list(
+            Conclusion, "GET", "/conclusions", query={"topic": topic, "versions": versions, "limit": limit}
+        )
+
+    def give_feedback(
+        self,
+        kind: Literal["helpful", "wrong", "outdated", "not_about_me", "too_much"],
+        *,
+        answer_id: str | None = None,
+        external_id: str | None = None,
+        ids: Sequence[str] | None = None,
+        query: str | None = None,
+        reason: str | None = None,
+    ) -> Created:
+        """Store what the user said of memories, traits or a reply.
+
+        answer_id: The answer that it is about.
+        external_id: A repeated request returns the earlier signal.
+        ids: The memories and traits. Default: those of the answer.
+        query: The question, if there is no answer_id.
+        reason: What the user said.
+        """
+        return self._call(
+            Created,
+            "POST",
+            "/feedback",
+            body={
+                "kind": kind,
+                "answer_id": answer_id,
+                "external_id": external_id,
+                "ids": ids,
+                "query": query,
+                "reason": reason,
+            },
+        )
+
+    def explain(self, id: str) -> list[Sentence]:
+        """Explain why something is known, why it is kept, and when it fades.
+
+        id: A memory, trait, adjustment, instruction, skill or intention.
+        """
+        return self._list(Sentence, "GET", f"/why/{quote(id)}")
+
+    # ---- procedures ----
+
+    def list_instructions(self, *, ended: bool | None = None) -> list[Instruction]:
+        """List how the user wants to be answered, the most important first.
+
+        ended: Also those that ended.
+        """
+        return self._list(Instruction, "GET", "/instructions", query={"ended": ended})
+
+    def add_instruction(
+        self,
+        content: str,
+        *,
+        agent_id: str | None = None,
+        aspect: Literal["language", "length", "address", "tone", "format", "avoid", "other"] | None = None,
+        context: Literal["work", "personal", "social", "learning"] | None = None,
+        external_id: str | None = None,
+        priority: int | None = None,
+        session_id: str | None = None,
+    ) -> Created:
+        """Store a standing instruction.
+
+        agent_id: For which agent. Default: all.
+        aspect: Default: other.
+        context: Where it holds. Default: everywhere.
+        external_id: A repeated request returns the earlier one.
+        priority: Higher ones come first.
+        session_id: In which conversation. Default: all.
+        """
+        return self._call(
+            Created,
+            "POST",
+            "/instructions",
+            body={
+                "content": content,
+                "agent_id": agent_id,
+                "aspect": aspect,
+                "context": context,
+                "external_id": external_id,
+                "priority": priority,
+                "session_id": session_id,
+            },
+        )
+
+    def end_instruction(self, id: str) -> Changed:
+        """End a standing instruction.
+
+        id: The instruction's id.
+        """
+        return self._call(Changed, "DELETE", f"/instructions/{quote(id)}")
+
+    def list_skills(self, *, situation: str | None = None, limit: int | None = None) -> list[Skill]:
+        """List skills for a situation, the best first.
+
+        situation: In words. Default: all skills.
+        """
+        return self._list(Skill, "GET", "/skills", query={"situation": situation, "limit": limit})
+
+    def add_skill(
+        self,
+        name: str,
+        steps: Sequence[str],
+        *,
+        preconditions: Sequence[str] | None = None,
+        reason: str | None = None,
+        situation: str | None = None,
+    ) -> Created:
+        """Store a skill, or its next version.
+
+        name: A current skill of this name becomes the previous version.
+        reason: Why it replaces the previous version.
+        situation: When it applies.
+        """
+        return self._call(
+            Created,
+            "POST",
+            "/skills",
+            body={
+                "name": name,
+                "steps": steps,
+                "preconditions": preconditions,
+                "reason": reason,
+                "situation": situation,
+            },
+        )
+
+    def drop_skill(self, id: str) -> Changed:
+        """End a skill.
+
+        id: The skill's id.
+        """
+        return self._call(Changed, "DELETE", f"/skills/{quote(id)}")
+
+    def report_outcome(self, id: str, success: bool) -> Done:
+        """Count that a skill worked or did not.
+
+        id: The skill's id.
+        """
+        return self._call(Done, "POST", f"/skills/{quote(id)}/outcome", body={"success": success})
+
+    # ---- intentions ----
+
+    def list_upcoming(self, *, until: datetime | str | None = None, limit: int | None = None) -> list[Intention]:
+        """List what is open or due, the earliest first.
+
+        until: Only what is due until then. Default: everything.
+        """
+        return self._list(Intention, "GET", "/intentions", query={"until": until, "limit": limit})
+
+    def add_intention(
+        self,
+        content: str,
+        *,
+        condition: str | None = None,
+        due_at: datetime | str | None = None,
+        external_id: str | None = None,
+        kind: Literal["intention", "goal", "reminder"] | None = None,
+        precision: Literal["minute", "day", "week", "month", "year"] | None = None,
+        recurrence: str | None = None,
+    ) -> Created:
+        """Store a reminder, a plan or a goal.
+
+        condition: When it is due instead, in words.
+        due_at: When it is due. Default: no time is known.
+        external_id: A repeated request returns the earlier one.
+        kind: Default: intention.
+        precision: Default: minute.
+        recurrence: An RRULE of iCalendar, which begins at due_at.
+        """
+        return self._call(
+            Created,
+            "POST",
+            "/intentions",
+            body={
+                "content": content,
+                "condition": condition,
+                "due_at": due_at,
+                "external_id": external_id,
+                "kind": kind,
+                "precision": precision,
+                "recurrence": recurrence,
+            },
+        )
+
+    def complete_intention(self, id: str, *, reason: str | None = None) -> Changed:
+        """Mark it as done.
+
+        id: The intention's id.
+        reason: Stored in the history.
+        """
+        return self._call(Changed, "POST", f"/intentions/{quote(id)}/done", body={"reason": reason})
+
+    def drop_intention(self, id: str, *, reason: str | None = None) -> Changed:
+        """Mark it as dropped.
+
+        id: The intention's id.
+        reason: Stored in the history.
+        """
+        return self._call(Changed, "POST", f"/intentions/{quote(id)}/drop", body={"reason": reason})
+
+    def snooze_intention(self, id: str, until: datetime | str) -> Changed:
+        """Make it due again later.
+
+        id: The intention's id.
+        until: When it is due again.
+        """
+        return self._call(Changed, "POST", f"/intentions/{quote(id)}/snooze", body={"until": until})
+
+    # ---- profile ----
+
+    def get_emotions(self, *, now: datetime | str | None = None) -> list[Feeling]:
+        """Get how the user felt: the baseline, the mood, what moves it, what calms, and the last weeks.
+
+        now: The moment of the profile. Default: now.
+        """
+        return self._list(Feeling, "GET", "/emotions", query={"now": now})
+
+    def list_profile(self) -> list[ProfileValue]:
+        """List the profile values of the user."""
+        return self._list(ProfileValue, "GET", "/profile")
+
+    def put_profile(self, key: str, value: Any) -> Facts:
+        """Store a profile value. Keys such as occupation and interests become facts.
+
+        value: Any JSON; null deletes it.
+        """
+        return self._call(Facts, "PUT", f"/profile/{quote(key)}", body={"value": value})
 
     # ---- documents ----
 

@@ -89,6 +89,22 @@ class Added(Model):
     """GET /operations/{id} tells what became of it."""
 
 
+class Adjusted(Model):
+    after: float
+    at: datetime
+    before: float
+    cause: str
+    id: str
+    kind: str
+    about: str | None = None
+    content: str | None = None
+    expires_at: datetime | None = None
+    memory_type: str | None = None
+    signals: list[str] = Field(default_factory=list)
+    undone_at: datetime | None = None
+    undone_by: str | None = None
+
+
 class Attachment(Model):
     at: datetime
     caption: str
@@ -112,9 +128,43 @@ class Change(Model):
     reason: str | None = None
 
 
+class Changed(Model):
+    changed: bool
+    """False if it had ended already."""
+
+
 class ChannelScore(Model):
     rank: int
     score: float
+
+
+class Conclusion(Model):
+    conditions: Conditions
+    confidence: float
+    content: str
+    created_at: datetime
+    id: str
+    made_by: str
+    sessions: int
+    topic: str
+    updated_at: datetime
+    version: int
+    conflicts: list[str] = Field(default_factory=list)
+    denies: bool = False
+    ended_at: datetime | None = None
+    reason: str | None = None
+    sources: list[str] = Field(default_factory=list)
+    superseded_by: str | None = None
+    voices: list[str] = Field(default_factory=list)
+
+
+class Conditions(Model):
+    context: str | None = None
+    part_of_day: str | None = None
+    season: str | None = None
+    weekday: str | None = None
+    where: list[str] = Field(default_factory=list)
+    with_: list[str] = Field(alias="with")
 
 
 class ContextPart(Model):
@@ -128,6 +178,10 @@ class ContextPart(Model):
     at: datetime | None = None
     reference: str | None = None
     stage: str | None = None
+
+
+class Created(Model):
+    id: str
 
 
 class Deleted(Model):
@@ -193,6 +247,21 @@ class Explanation(Model):
     weight: WeightFactors | None = None
 
 
+class Facts(Model):
+    facts: int
+    """Facts that were stored, replaced or ended because of it."""
+
+
+class Feeling(Model):
+    arousal: float
+    aspect: str
+    memories: int
+    shift: float
+    valence: float
+    evidence: list[str] = Field(default_factory=list)
+    name: str | None = None
+
+
 class File(Model):
     bytes: int
     chunks: int
@@ -229,6 +298,34 @@ class IndexedUser(Model):
     user_id: str
     vectors: int
     waiting: int
+
+
+class Instruction(Model):
+    aspect: str
+    content: str
+    created_at: datetime
+    id: str
+    priority: int
+    agent_id: str | None = None
+    context: str | None = None
+    ended_at: datetime | None = None
+    reason: str | None = None
+    replaced_by: str | None = None
+    session_id: str | None = None
+
+
+class Intention(Model):
+    content: str
+    created_at: datetime
+    id: str
+    kind: str
+    precision: str
+    state: str
+    became_due_at: datetime | None = None
+    condition: str | None = None
+    due_at: datetime | None = None
+    recurrence: str | None = None
+    remind_at: datetime | None = None
 
 
 class Job(Model):
@@ -386,6 +483,14 @@ class Overview(Model):
     reasoner: ReasonerState | None = None
 
 
+class ProfileValue(Model):
+    facts: int
+    key: str
+    namespace: str
+    updated_at: datetime
+    value: Any
+
+
 class PromptContext(Model):
     text: str
     """The block. Tell the model that it is data."""
@@ -530,6 +635,27 @@ class Result(Model):
 
 class Retried(Model):
     jobs: int
+
+
+class Sentence(Model):
+    aspect: str
+    sentence: str
+    refs: list[str] = Field(default_factory=list)
+
+
+class Skill(Model):
+    created_at: datetime
+    failures: int
+    id: str
+    name: str
+    relevance: float
+    reliability: float
+    successes: int
+    version: int
+    preconditions: list[str] = Field(default_factory=list)
+    situation: str | None = None
+    steps: list[str] = Field(default_factory=list)
+    used_at: datetime | None = None
 
 
 class Tendency(Model):
