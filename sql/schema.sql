@@ -1744,7 +1744,10 @@ CREATE TABLE oxbow.recall_rules (
     level_trace_weight double precision NOT NULL,
     level_trace_days double precision NOT NULL,
     level_archive_weight double precision NOT NULL,
-    level_archive_days double precision NOT NULL
+    level_archive_days double precision NOT NULL,
+    recall_threshold double precision DEFAULT 0 NOT NULL,
+    weight_decay_used double precision DEFAULT 0 NOT NULL,
+    weight_decay_conclusion double precision DEFAULT 1 NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.recall_rules
@@ -2138,6 +2141,47 @@ ALTER TABLE ONLY oxbow.skills
 CREATE UNIQUE INDEX skills_message_idx ON oxbow.skills USING btree (user_id, message_id, name) WHERE (message_id IS NOT NULL);
 
 CREATE UNIQUE INDEX skills_name_idx ON oxbow.skills USING btree (user_id, lower(name)) WHERE (ended_at IS NULL);
+
+-- strategies
+
+CREATE TABLE oxbow.strategies (
+    version bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    about text NOT NULL,
+    cause text NOT NULL,
+    changes jsonb NOT NULL,
+    previous jsonb,
+    state text DEFAULT 'proposed'::text NOT NULL,
+    metric text,
+    answers integer,
+    metric_before double precision,
+    metric_after double precision,
+    low double precision,
+    live_before double precision,
+    live_after double precision,
+    tried_at timestamp with time zone,
+    adopted_at timestamp with time zone,
+    judged_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    actor text DEFAULT SESSION_USER NOT NULL,
+    CONSTRAINT cause_length CHECK ((((octet_length(cause) >= 1) AND (octet_length(cause) <= 2000)) OR oxbow.reject('cause'::text, cause, 'must have 1 to 2,000 bytes'::text))),
+    CONSTRAINT strategies_about_check CHECK ((about = ANY (ARRAY['recall'::text, 'decay'::text, 'conflict'::text, 'request'::text]))),
+    CONSTRAINT strategies_state_check CHECK ((state = ANY (ARRAY['proposed'::text, 'tried'::text, 'adopted'::text, 'rejected'::text, 'rolled_back'::text])))
+);
+
+ALTER TABLE oxbow.strategies ALTER COLUMN version ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME oxbow.strategies_version_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE ONLY oxbow.strategies
+    ADD CONSTRAINT strategies_pkey PRIMARY KEY (version);
+
+CREATE INDEX strategies_open_idx ON oxbow.strategies USING btree (state, version);
 
 -- suppressions
 

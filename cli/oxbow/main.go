@@ -83,7 +83,7 @@ schema; "oxbow work" runs the jobs that an insert causes.`,
 	}
 	add("Memories", rememberCommand(a), importCommand(a), importV1Command(a), exportCommand(a), ingestCommand(a),
 		filesCommand(a), recallCommand(a), contextCommand(a), timelineCommand(a), showCommand(a), historyCommand(a),
-		weightCommand(a), whyCommand(a), entitiesCommand(a), verifyCommand(a), tierCommand(a), forgetCommand(a), restoreCommand(a),
+		weightCommand(a), whyCommand(a), strategiesCommand(a), entitiesCommand(a), verifyCommand(a), tierCommand(a), forgetCommand(a), restoreCommand(a),
 		instructionsCommand(a), skillsCommand(a), intendCommand(a), upcomingCommand(a), predictCommand(a), profileCommand(a), emotionsCommand(a), feedbackCommand(a), adjustmentsCommand(a), conclusionsCommand(a), mergeCommand(a), unmergeCommand(a), eraseCommand(a), endSessionCommand(a), sensoryCommand(a))
 	add("Traits", reflectCommand(a), traitsCommand(a), traitCommand(a), checkCommand(a))
 	add("Operation", migrateCommand(a), workCommand(a), serveCommand(a), mcpCommand(a), devCommand(a), statusCommand(a),

@@ -52,6 +52,10 @@ const (
 	AbstractDecided      = "abstract.decided" // the abstracter has answered
 	AbstractWritten      = "abstract.written" // nothing is committed
 	AbstractCommitted    = "abstract.committed"
+	MoltProposed         = "molt.proposed" // the best candidate is recorded, but not yet measured
+	MoltTried            = "molt.tried"
+	MoltAdopted          = "molt.adopted"
+	MoltJudged           = "molt.judged"
 	SweepStep            = "sweep.step"
 	TriggerAsked         = "check_trigger.asked"
 	MigrateStep          = "migrate.step"      // between two steps of a migration
@@ -65,5 +69,6 @@ func Worker() []string {
 		ExtractDone, ExtractCommitted, ReconcileDecided, ReconcileWritten, ReconcileCommitted,
 		MergeDecided, MergeWritten, MergeCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
 		ReflectWritten, ReflectCommitted, ContradictionWritten, ReviewDecided, ReviewWritten,
-		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, RemindWritten, RemindBatch, NotifySent, JudgeDecided, JudgeWritten, JudgeCommitted, PatternWritten, PatternCommitted, DispatchWritten, DispatchBatch, AbstractDecided, AbstractWritten, AbstractCommitted, SweepStep, TriggerAsked}
+		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, RemindWritten, RemindBatch, NotifySent, JudgeDecided, JudgeWritten, JudgeCommitted, PatternWritten, PatternCommitted, DispatchWritten, DispatchBatch, AbstractDecided, AbstractWritten, AbstractCommitted,
+		MoltProposed, MoltTried, MoltAdopted, MoltJudged, SweepStep, TriggerAsked}
 }

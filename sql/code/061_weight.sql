@@ -108,7 +108,8 @@ call oxbow.grant_operator('strength_now');
 -- weight_factors returns the weight of a memory: the product of six factors, W's w_time, S, C, I and M, and what
 -- L's strength makes of it. The person's forgetting factor U is in weight_decay. share is what the weight adds to a
 -- score: nothing for 1, and at most recall_weight. It is tanh(slope · ln(weight)), which tells strong memories apart
--- however strong they are. The planner inlines the function.
+-- however strong they are. What use left of the stored strength may slow the decay, and conclusions may decay at
+-- another rate (U §9). The planner inlines the function.
 create or replace function oxbow.weight_factors(_category text, _created_at timestamptz, _activated_at timestamptz,
   _used_at timestamptz, _mentions oxbow.mention[], _negated_at timestamptz, _strength double precision, _tier text,
   _source text, _now timestamptz, _rules oxbow.recall_rules)
@@ -122,6 +123,8 @@ language sql stable parallel safe as $$
       select f."time" * f.reinforcement * f.conflict * f.importance * f.momentum * f.strength as weight, f.*
         from (
           select 1 / (1 + (_rules).weight_decay / i.importance
+                        / (1 + (_rules).weight_decay_used * greatest(_strength - 1, 0))
+                        * case when _source = 'abstract' then (_rules).weight_decay_conclusion else 1 end
                         * oxbow.days_since(coalesce(_activated_at, _created_at), _now)) as "time",
                  case when _mentions is null then 1
                       else oxbow.weight_reinforcement(_mentions, _now, _rules) end as reinforcement,

@@ -48,7 +48,7 @@ end $$;
 -- candidate and dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
 -- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
 -- recency, importance and a trait's stage, times 1 + the share of the memory's weight, times the weight of its modality
--- (the policies recall_*).
+-- (the policies recall_*). A result below recall_threshold of the best score is left out.
 -- A memory that repeats a better one comes after all others; explain has the id of the better one ("repeats").
 --
 -- Plans are generic and made once per session. The settings disable plan choices that are wrong for users
@@ -82,6 +82,7 @@ declare
   _vector record;
   _entity record;
   _most double precision;      -- the largest factor by modality, divided by the lowest of all factors
+  _best double precision;              -- the highest score
   _left integer := recall.max_results; -- results still to be returned
   _done uuid[] := '{}';                -- memories looked at
   _mentions bigint;
@@ -309,6 +310,8 @@ begin
    order by b.total desc, b.seq, b.id
   loop
     _done := _done || id;
+    _best := coalesce(_best, score);
+    continue when score < _rule.recall_threshold * _best and recall.mode is distinct from 'debug';
     if _pass = 3 then
       explain := explain || jsonb_build_object('repeats', _repeated[array_position(_repeating, id)]);
     elsif _terms is not null and cardinality(_better) < _rule.recall_variety then

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// moltModes are the modes of the job molt by the value of the policy molt_mode.
+var moltModes = []string{"off", "suggest", "auto"}
+
+func strategiesCommand(a *app) *cobra.Command {
+	var limit int
+	var adopt, rollback int64
+	var mode string
+	cmd := &cobra.Command{
+		Use:   "strategies",
+		Short: "Show which policies were tried and changed, and change them",
+		Long: `Show the versions of policies that the job molt proposed, tried on past replies, adopted, and rolled back,
+the latest first, and the mode of the job:
+
+  off      it does nothing
+  suggest  it tries changes, and --adopt adopts them
+  auto     it adopts changes that gain`,
+		Example: `  oxbow strategies --mode suggest
+  oxbow strategies --adopt 7
+  oxbow strategies --rollback 7`,
+		Args: cobra.NoArgs,
+	}
+	f := cmd.Flags()
+	limitFlag(f, &limit, "number of versions to show")
+	f.Int64Var(&adopt, "adopt", 0, "set the policies of this version first")
+	f.Int64Var(&rollback, "rollback", 0, "restore the policies that this version replaced first")
+	f.StringVar(&mode, "mode", "", "set the mode first: "+strings.Join(moltModes, ", "))
+	cmd.MarkFlagsMutuallyExclusive("adopt", "rollback")
+	a.jsonFlag(f)
+	cmd.RunE = a.onDatabase(func(ctx context.Context, d *database, _ []string) error {
+		if mode != "" {
+			value := slices.Index(moltModes, mode)
+			if value < 0 {
+				return usagef("invalid --mode %q: expected %s", mode, strings.Join(moltModes, ", "))
+			}
+			if _, err := store.Exec(ctx, d.pool, `select oxbow.set_policy('molt_mode', $1)`, value); err != nil {
+				return err
+			}
+		}
+		var err error
+		if adopt != 0 {
+			err = store.AdoptStrategy(ctx, d.pool, adopt)
+		}
+		if rollback != 0 {
+			err = errors.Join(err, store.RollbackStrategy(ctx, d.pool, rollback))
+		}
+		if err != nil {
+			return err
+		}
+		strategies, err := store.Strategies(ctx, d.pool, limit)
+		if err != nil {
+			return err
+		}
+		now, err := store.CollectOne[float64](ctx, d.pool, `select oxbow.policy('molt_mode')`)
+		if err != nil {
+			return err
+		}
+		shown := struct {
+			Mode       string           `json:"mode"`
+			Strategies []store.Strategy `json:"strategies"`
+		}{moltModes[int(now)], strategies}
+		return d.output(shown, func() {
+			d.printf("The mode is %s.\n", shown.Mode)
+			if len(strategies) == 0 {
+				return
+			}
+			d.printf("\n")
+			t := d.table("#version", "at", "state", "|changes", "metric", "#before", "#after", "|cause")
+			for _, s := range strategies {
+				before, after := "", ""
+				if s.Metric != "" {
+					before, after = fmt.Sprintf("%.3f", s.MetricBefore), fmt.Sprintf("%.3f", s.MetricAfter)
+				}
+				t.add(s.Version, s.At, s.State, changesText(s), s.Metric, before, after, s.Cause)
+			}
+			t.print()
+		})
+	})
+	return cmd
+}
+
+// changesText returns the changes of a strategy, such as "recall_weight 0.3 → 0.6".
+func changesText(s store.Strategy) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(s.Changes)) {
+		if old, ok := s.Previous[name]; ok {
+			parts = append(parts, fmt.Sprintf("%s %g → %g", name, old, s.Changes[name]))
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s → %g", name, s.Changes[name]))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,207 @@
+-- Strategies: how the job molt tries other values of policies on past replies, and changes them (U §10).
+
+-- replay_answer asks the question of a reply again with other values of policies, and returns the ids that recall finds,
+-- best first. It returns null if the answer is gone or its memories are locked. Nothing remains of it: the changes are
+-- made in a subtransaction that is always rolled back, so no other session sees them or waits for longer than one
+-- recall. There, the uses of memories since the reply are taken back, because they would favour what was used.
+create or replace function oxbow.replay_answer(_user_id text, _id uuid, _embedding real[], _changes jsonb,
+  _depth integer) returns uuid[]
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
+#variable_conflict error
+declare
+  a oxbow.answers;
+  c record;
+  _found uuid[];
+begin
+  select * into a from oxbow.answers o where o.user_id = _user_id and o.id = _id;
+  if not found then
+    return null;
+  end if;
+  begin
+    perform set_config('lock_timeout', '100ms', true);
+    update oxbow.memories m
+       set strength = greatest(m.strength - u.times * oxbow.policy('memory_strength_used'), least(m.strength, 1)),
+           used_at = u.before,
+           activated_at = greatest(u.before, (select max(n.at) from unnest(m.mentions) n where n.at < a.at))
+      from (select i.id, count(*) as times,
+                   (select max(b.at) from (select b.at, b.used from oxbow.answers b
+                                            where b.user_id = _user_id and b.at < a.at
+                                            order by b.at desc limit 100) b
+                     where i.id = any(b.used)) as before
+              from (select b.used from oxbow.answers b
+                     where b.user_id = _user_id and b.at >= a.at order by b.at desc limit 100) b
+             cross join lateral unnest(b.used) i(id)
+             group by i.id) u
+     where m.user_id = _user_id and m.id = u.id and m.memory_type <> 'trait' and m.used_at >= a.at;
+    for c in select j.key, j.value::double precision as value from jsonb_each_text(_changes) j order by j.key loop
+      insert into oxbow.policy_changes (name, valid_from, value)
+      select c.key, greatest(clock_timestamp(), max(p.valid_from) + interval '1 microsecond'), c.value
+        from oxbow.policy_changes p;
+    end loop;
+    select coalesce(array_agg(r.id order by r.nth), '{}') into _found
+      from oxbow.recall(_user_id, a.query, _embedding::halfvec, max_results => _depth)
+             with ordinality r(id, memory_type, content, score, valid_at, invalid_at, created_at, expired_at, session_id,
+               seq, speaker, agent_id, external_id, category, importance, metadata, explain, modality, reference,
+               attachments, nth);
+    raise exception using errcode = 'OX199';
+  exception
+    when sqlstate 'OX199' then
+      return _found;
+    when lock_not_available then
+      return null;
+  end;
+end $$;
+do $$
+begin
+  execute format('alter function oxbow.replay_answer set search_path = pg_catalog, %I, pg_temp',
+    (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'));
+end $$;
+alter function oxbow.replay_answer security definer;
+call oxbow.grant_worker('replay_answer');
+
+-- replayed_answers returns the latest replies of all users that used a memory, or with _unused all, at most _limit among
+-- the latest 20 · _limit. Those of users who opted out do not count. faded is the number of used memories that are compressed, conflicting the
+-- number of recalled ones that are negated or contradicted.
+create or replace function oxbow.replayed_answers(_limit integer, _before timestamptz default 'infinity',
+  _after timestamptz default '-infinity', _unused boolean default false)
+returns table (user_id text, id uuid, at timestamptz, query text, recalled uuid[], used uuid[], faded integer,
+  conflicting integer)
+language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+  select a.user_id, a.id, a.at, a.query, a.recalled, a.used,
+         (select count(*)::integer from oxbow.memories m
+           where m.user_id = a.user_id and m.id = any(a.used) and m.level <> 'full'),
+         (select count(*)::integer from oxbow.memories m
+           where m.user_id = a.user_id and m.id = any(a.recalled) and m.forgotten_at is null
+             and (m.negated_at is not null or exists (
+               select from oxbow.memory_links l
+                where l.user_id = m.user_id and l.to_type = m.memory_type and l.to_id = m.id
+                  and l.relation = 'contradicts')))
+    from (select a.* from (select a.* from oxbow.answers a
+                            where a.at < _before and a.at > _after order by a.at desc limit 20 * _limit) a
+           where (_unused or a.used <> '{}') and a.query <> ''
+             and not exists (select from oxbow.users u where u.user_id = a.user_id and u.opted_out)
+           order by a.at desc limit _limit) a
+   order by a.at desc;
+$$;
+call oxbow.grant_worker('replayed_answers');
+
+-- propose_policy proposes a change of a policy, which the job molt then tries. It returns the version of the proposal, the
+-- earlier one if the same waits.
+create or replace function oxbow.propose_policy(name text, value double precision, cause text,
+  about text default 'request') returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  d oxbow.policy_definitions;
+  _changes constant jsonb := jsonb_build_object(propose_policy.name, propose_policy.value);
+  _version bigint;
+begin
+  select * into d from oxbow.policy_definitions p where p.name = propose_policy.name;
+  if not found then
+    perform oxbow.reject('name', propose_policy.name, 'must be a policy in the view oxbow.policies');
+  elsif d.name like 'molt\_%' then
+    perform oxbow.reject('name', d.name, 'must not be a policy of the job molt itself');
+  elsif propose_policy.value is null or not propose_policy.value between d.minimum and d.maximum then
+    perform oxbow.reject('value', propose_policy.value::text,
+      format('of %s must be between %s and %s', d.name, d.minimum, d.maximum));
+  end if;
+  select s.version into _version from oxbow.strategies s
+   where s.state in ('proposed', 'tried') and s.changes = _changes order by s.version desc limit 1;
+  if found then
+    return _version;
+  end if;
+  insert into oxbow.strategies as s (about, cause, changes, actor)
+  values (propose_policy.about, coalesce(propose_policy.cause, 'proposed'), _changes, oxbow.caller())
+  returning s.version into _version;
+  return _version;
+end $$;
+call oxbow.grant_worker('propose_policy');
+
+-- note_trial records how a proposal did on past replies: it is rejected, or tried, which an operator or adopt_strategy
+-- may adopt. It has no effect on a strategy that is no longer a proposal.
+create or replace function oxbow.note_trial(_version bigint, _gained boolean, _metric text, _answers integer,
+  _before double precision, _after double precision, _low double precision) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  update oxbow.strategies s
+     set state = case when _gained then 'tried' else 'rejected' end, metric = _metric, answers = _answers,
+         metric_before = _before, metric_after = _after, low = _low, tried_at = clock_timestamp(),
+         ended_at = case when _gained then null else clock_timestamp() end
+   where s.version = _version and s.state = 'proposed';
+$$;
+call oxbow.grant_worker('note_trial');
+
+-- adopt_strategy sets the policies of a strategy, and keeps the values before. Adopting one that is adopted has no
+-- effect. Call it outside a transaction block, as set_policy.
+create or replace function oxbow.adopt_strategy(version bigint, live_before double precision default null) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  s oxbow.strategies;
+begin
+  select * into s from oxbow.strategies o where o.version = adopt_strategy.version for update;
+  if not found then
+    raise exception using errcode = 'OX136', message = format('no strategy has the version %s', adopt_strategy.version);
+  elsif s.state = 'adopted' then
+    return;
+  end if;
+  update oxbow.strategies o
+     set state = 'adopted', adopted_at = clock_timestamp(), judged_at = null, ended_at = null,
+         live_before = adopt_strategy.live_before, live_after = null,
+         previous = (select jsonb_object_agg(k, oxbow.policy(k)) from jsonb_object_keys(s.changes) k)
+   where o.version = s.version;
+  perform oxbow.set_policy(j.key, j.value::double precision) from jsonb_each_text(s.changes) j;
+end $$;
+call oxbow.grant_worker('adopt_strategy');
+
+-- judge_strategy records that an adopted strategy was compared with the time before, and rolls it back if it did worse.
+create or replace function oxbow.judge_strategy(_version bigint, _before double precision, _after double precision,
+  _worse boolean) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  update oxbow.strategies s set judged_at = clock_timestamp(), live_before = _before, live_after = _after
+   where s.version = _version and s.state = 'adopted' and s.judged_at is null;
+  if found and _worse then
+    perform oxbow.rollback_strategy(_version);
+  end if;
+end $$;
+call oxbow.grant_worker('judge_strategy');
+
+-- rollback_strategy restores the values that a strategy replaced, except those that were changed since. Rolling back
+-- one that is rolled back has no effect.
+create or replace function oxbow.rollback_strategy(version bigint) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  s oxbow.strategies;
+begin
+  select * into s from oxbow.strategies o where o.version = rollback_strategy.version for update;
+  if not found or s.state not in ('adopted', 'rolled_back') then
+    raise exception using errcode = 'OX136',
+      message = format('no adopted strategy has the version %s', rollback_strategy.version);
+  elsif s.state = 'rolled_back' then
+    return;
+  end if;
+  update oxbow.strategies o set state = 'rolled_back', ended_at = clock_timestamp() where o.version = s.version;
+  perform oxbow.set_policy(j.key, j.value::double precision)
+     from jsonb_each_text(s.previous) j
+    where oxbow.policy(j.key) = (s.changes ->> j.key)::double precision;
+end $$;
+call oxbow.grant_worker('rollback_strategy');
+
+-- make_dense_topics_due has the job abstract look at topics of users in which enough fragments lie together, at most
+-- 20 of each user, and returns the users with such topics.
+create or replace function oxbow.make_dense_topics_due(_user_ids text[]) returns setof text
+language sql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+  with due as (
+    update oxbow.topics t set due = true
+      from unnest(_user_ids) u(user_id)
+     cross join lateral (select d.topic from oxbow.topics d
+                          where d.user_id = u.user_id and not d.due and not d.refused and not d.concluded
+                            and d.pending >= oxbow.policy('abstract_fragments')
+                          order by d.topic limit 20 for update skip locked) d
+     where t.user_id = u.user_id and t.topic = d.topic
+    returning t.user_id
+  )
+  select distinct d.user_id from due d;
+$$;
+call oxbow.grant_worker('make_dense_topics_due');
