@@ -249,13 +249,17 @@ export class Oxbow {
   // Feedback
 
   /** Reports a reply and the memories that were recalled for it. */
-  reportAnswer(options: Options<schema.Reply>): Promise<schema.Created> {
-    return this.#send("POST", "/answers", options)
+  reportAnswer(
+    query: string,
+    recalled: string[],
+    options: Options<schema.Reply, "query" | "recalled"> = {},
+  ): Promise<schema.Created> {
+    return this.#send("POST", "/answers", { query, recalled, ...options })
   }
 
   /** Stores what the user said of memories, traits or a reply. */
-  giveFeedback(options: Options<schema.Opinion>): Promise<schema.Created> {
-    return this.#send("POST", "/feedback", options)
+  giveFeedback(kind: schema.Opinion["kind"], options: Options<schema.Opinion, "kind"> = {}): Promise<schema.Created> {
+    return this.#send("POST", "/feedback", { kind, ...options })
   }
 
   /** Lists what feedback changed, the newest first. */
@@ -286,8 +290,8 @@ export class Oxbow {
   }
 
   /** Stores a standing instruction. */
-  addInstruction(options: Options<schema.NewInstruction>): Promise<schema.Created> {
-    return this.#send("POST", "/instructions", options)
+  addInstruction(content: string, options: Options<schema.NewInstruction, "content"> = {}): Promise<schema.Created> {
+    return this.#send("POST", "/instructions", { content, ...options })
   }
 
   /** Ends a standing instruction. */
@@ -301,13 +305,17 @@ export class Oxbow {
   }
 
   /** Stores a skill, or its next version. */
-  addSkill(options: Options<schema.NewSkill>): Promise<schema.Created> {
-    return this.#send("POST", "/skills", options)
+  addSkill(
+    name: string,
+    steps: string[],
+    options: Options<schema.NewSkill, "name" | "steps"> = {},
+  ): Promise<schema.Created> {
+    return this.#send("POST", "/skills", { name, steps, ...options })
   }
 
   /** Counts that a skill worked or did not. */
-  reportOutcome(id: string, options: Options<schema.Outcome>): Promise<schema.Done> {
-    return this.#send("POST", `/skills/${segment(id)}/outcome`, options)
+  reportOutcome(id: string, success: boolean, options: RequestOptions = {}): Promise<schema.Done> {
+    return this.#send("POST", `/skills/${segment(id)}/outcome`, { success, ...options })
   }
 
   /** Ends a skill. */
@@ -323,8 +331,8 @@ export class Oxbow {
   }
 
   /** Stores a reminder, a plan or a goal. */
-  addIntention(options: Options<schema.NewIntention>): Promise<schema.Created> {
-    return this.#send("POST", "/intentions", options)
+  addIntention(content: string, options: Options<schema.NewIntention, "content"> = {}): Promise<schema.Created> {
+    return this.#send("POST", "/intentions", { content, ...options })
   }
 
   /** Marks an intention as done. */
@@ -338,8 +346,12 @@ export class Oxbow {
   }
 
   /** Makes an intention due again later. */
-  snoozeIntention(id: string, options: Options<schema.Snooze>): Promise<schema.Changed> {
-    return this.#send("POST", `/intentions/${segment(id)}/snooze`, options)
+  snoozeIntention(
+    id: string,
+    until: schema.Snooze["until"],
+    options: Options<schema.Snooze, "until"> = {},
+  ): Promise<schema.Changed> {
+    return this.#send("POST", `/intentions/${segment(id)}/snooze`, { until, ...options })
   }
 
   // Profile
@@ -350,8 +362,8 @@ export class Oxbow {
   }
 
   /** Stores a profile value. Keys such as occupation and interests become facts. */
-  putProfile(key: string, options: Options<schema.Value>): Promise<schema.Facts> {
-    return this.#send("PUT", `/profile/${segment(key)}`, options)
+  putProfile(key: string, value: unknown, options: Options<schema.Value, "value"> = {}): Promise<schema.Facts> {
+    return this.#send("PUT", `/profile/${segment(key)}`, { value, ...options })
   }
 
   /** Returns how the user felt: the baseline, the mood, what moves it, what calms, and the last weeks. */
