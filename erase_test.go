@@ -57,6 +57,8 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		 and content like '%rice%'`,
 		`insert into oxbow.extractions (user_id, number) values ($1, 3)
 			on conflict (user_id) do update set number = 3`,
+		`insert into oxbow.nights (user_id, due_at) values ($1, 'infinity')`,
+		`insert into oxbow.night_questions (user_id, hash, asked_at) values ($1, oxbow.trait_hash('Boats'), now())`,
 		`insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('Boats'))`,
 		`insert into oxbow.llm_calls (user_id, purpose, model, attempt, started_at, latency, error)
 			values ($1, 'reflect', 'm', 1, now(), '1.5 seconds', $1)`,
@@ -117,7 +119,7 @@ func TestEraseUser(t *testing.T) {
 	for table, text := range before {
 		if !slices.Contains([]string{"settings", "schema_version", "installed_code", "erasures", "job_schedules",
 			"policy_definitions",
-			"policy_changes", "trait_rules", "recall_rules", "category_names"}, table) && !strings.HasPrefix(table, "river_") {
+			"policy_changes", "trait_rules", "recall_rules", "category_names", "pattern_releases", "pattern_counts"}, table) && !strings.HasPrefix(table, "river_") {
 			require.Contains(t, text, "Zebedee", "the test puts nothing into %s", table)
 		}
 	}

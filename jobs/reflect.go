@@ -150,8 +150,11 @@ func (w *reflectWorker) succeed(ctx context.Context, tx pgx.Tx, args ReflectArgs
 		return follow(ctx, tx, ContradictionReviewArgs(args))
 	}
 	more, err := store.InboxHasMore(ctx, tx, args.UserID)
-	if err != nil || !more {
+	if err != nil {
 		return err
+	}
+	if !more {
+		return store.PlanNight(ctx, tx, args.UserID, w.Now())
 	}
 	return follow(ctx, tx, args)
 }

@@ -67,6 +67,12 @@ func (r *Reflection) load(ctx context.Context, db store.DB, s *reflection.Snapsh
 	if s.Batch = batch; err != nil || len(batch) == 0 {
 		return err
 	}
+	return r.loadKnown(ctx, db, s, memories, "")
+}
+
+// loadKnown adds memories to the snapshot, and what is known about their patterns and about the pattern of a question.
+func (r *Reflection) loadKnown(ctx context.Context, db store.DB, s *reflection.Snapshot, memories []reasoner.Memory,
+	question string) (err error) {
 	s.Memories = slices.DeleteFunc(memories, func(m reasoner.Memory) bool {
 		_, hit := sensitive.Category(m.Content)
 		return hit // sensitive content is excluded from reflection
@@ -76,9 +82,12 @@ func (r *Reflection) load(ctx context.Context, db store.DB, s *reflection.Snapsh
 	}
 	var keys []string
 	keys, s.Found = r.Reasoner.Keys(s.Memories)
-	if keys == nil {
+	switch {
+	case keys == nil && question != "":
+		s.Clues, err = store.CluesByKey(ctx, db, s.User, []string{question})
+	case keys == nil:
 		s.Clues, err = store.LatestClues(ctx, db, s.User, latestClues)
-	} else {
+	default:
 		for i, key := range keys {
 			keys[i] = reflection.PatternKey(key, "")
 		}

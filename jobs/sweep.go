@@ -65,6 +65,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		{"enqueued reviews without a job", w.inTx(w.reviveReviews)},
 		{"enqueued reviews of facts", w.inTx(w.reviewFacts)},
 		{"enqueued abstractions without a job", w.inTx(w.abstractLost)},
+		{"enqueued deep reflections", w.inTx(w.sleepers)},
 		{"erased memories forgotten 30 days ago", w.eraseForgotten},
 		{"corrected term statistics", w.recountTerms},
 		{"recorded entities of old memories", w.inTx(w.noteEntities)},
@@ -222,6 +223,19 @@ func (w *sweepWorker) abstractLost(ctx context.Context, tx pgx.Tx) (int, error) 
 	jobs := make([]river.InsertManyParams, len(users))
 	for i, user := range users {
 		jobs[i] = river.InsertManyParams{Args: AbstractArgs{UserID: user}}
+	}
+	return enqueueMany(ctx, tx, jobs)
+}
+
+// sleepers enqueues a deep reflection for each user whose night is due.
+func (w *sweepWorker) sleepers(ctx context.Context, tx pgx.Tx) (int, error) {
+	users, err := store.DueNights(ctx, tx, w.Now(), sweepUsers)
+	if err != nil {
+		return 0, err
+	}
+	jobs := make([]river.InsertManyParams, len(users))
+	for i, user := range users {
+		jobs[i] = river.InsertManyParams{Args: SleepArgs{UserID: user}}
 	}
 	return enqueueMany(ctx, tx, jobs)
 }

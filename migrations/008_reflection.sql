@@ -26,7 +26,8 @@ create table oxbow.reflection_cycles (
   user_id          text not null,
   id               uuid not null default gen_random_uuid(),
   trigger_type     text not null
-    check (trigger_type in ('importance_accumulated', 'scheduled', 'session_end', 'manual', 'contradiction_review')),
+    check (trigger_type in ('importance_accumulated', 'scheduled', 'session_end', 'manual', 'contradiction_review',
+      'sleep')),
   trigger_value    double precision,
   memories_scanned integer not null default 0,
   traits_created   integer not null default 0,

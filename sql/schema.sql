@@ -1540,6 +1540,32 @@ CREATE INDEX messages_session_idx ON oxbow.messages USING btree (user_id, sessio
 
 CREATE INDEX messages_unextracted_idx ON oxbow.messages USING btree (user_id, session_id, seq) WHERE (extracted_at IS NULL);
 
+-- night_questions
+
+CREATE TABLE oxbow.night_questions (
+    user_id text NOT NULL,
+    hash uuid NOT NULL,
+    asked_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.night_questions
+    ADD CONSTRAINT night_questions_pkey PRIMARY KEY (user_id, hash);
+
+-- nights
+
+CREATE TABLE oxbow.nights (
+    user_id text NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    began_at timestamp with time zone,
+    questions integer DEFAULT 0 NOT NULL,
+    memories integer DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.nights
+    ADD CONSTRAINT nights_pkey PRIMARY KEY (user_id);
+
+CREATE INDEX nights_due_idx ON oxbow.nights USING btree (due_at) WHERE (due_at < 'infinity'::timestamp with time zone);
+
 -- page_sessions
 
 CREATE TABLE oxbow.page_sessions (
@@ -1772,7 +1798,7 @@ CREATE TABLE oxbow.reflection_cycles (
     now timestamp with time zone,
     dropped jsonb DEFAULT '[]'::jsonb NOT NULL,
     CONSTRAINT reflection_cycles_status_check CHECK ((status = ANY (ARRAY['running'::text, 'completed'::text, 'failed'::text]))),
-    CONSTRAINT reflection_cycles_trigger_type_check CHECK ((trigger_type = ANY (ARRAY['importance_accumulated'::text, 'scheduled'::text, 'session_end'::text, 'manual'::text, 'contradiction_review'::text])))
+    CONSTRAINT reflection_cycles_trigger_type_check CHECK ((trigger_type = ANY (ARRAY['importance_accumulated'::text, 'scheduled'::text, 'session_end'::text, 'manual'::text, 'contradiction_review'::text, 'sleep'::text])))
 );
 
 ALTER TABLE ONLY oxbow.reflection_cycles

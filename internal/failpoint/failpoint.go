@@ -45,6 +45,9 @@ const (
 	JudgeDecided         = "judge.decided"  // the judge has answered
 	JudgeWritten         = "judge.written"  // nothing is committed
 	JudgeCommitted       = "judge.committed"
+	SleepAsked           = "sleep.asked"   // the reasoner has answered
+	SleepWritten         = "sleep.written" // nothing is committed
+	SleepCommitted       = "sleep.committed"
 	PatternWritten       = "pattern.written" // nothing is committed
 	PatternCommitted     = "pattern.committed"
 	DispatchWritten      = "dispatch.written" // nothing is committed
@@ -69,6 +72,6 @@ func Worker() []string {
 		ExtractDone, ExtractCommitted, ReconcileDecided, ReconcileWritten, ReconcileCommitted,
 		MergeDecided, MergeWritten, MergeCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
 		ReflectWritten, ReflectCommitted, ContradictionWritten, ReviewDecided, ReviewWritten,
-		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, RemindWritten, RemindBatch, NotifySent, JudgeDecided, JudgeWritten, JudgeCommitted, PatternWritten, PatternCommitted, DispatchWritten, DispatchBatch, AbstractDecided, AbstractWritten, AbstractCommitted,
+		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, RemindWritten, RemindBatch, NotifySent, JudgeDecided, JudgeWritten, JudgeCommitted, SleepAsked, SleepWritten, SleepCommitted, PatternWritten, PatternCommitted, DispatchWritten, DispatchBatch, AbstractDecided, AbstractWritten, AbstractCommitted,
 		MoltProposed, MoltTried, MoltAdopted, MoltJudged, SweepStep, TriggerAsked}
 }
