@@ -87,6 +87,13 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.conclusions (user_id, memory_id, topic, voices, confidence, fragments, sessions, made_by)
 			select user_id, id, 'do:cooking', '{""}', 0.5, 4, 2, 'rules-v1' from oxbow.memories
 			 where user_id = $1 and memory_type = 'fact' and content like '%repeats it.' limit 1`,
+		`select oxbow.feedback($1, 'wrong', array(select id from oxbow.memories_episodic where user_id = $1 limit 1),
+			query => $1 || '?', reason => $1)`,
+		`select oxbow.answered($1, $1 || '?', array(select id from oxbow.memories where user_id = $1))`,
+		`insert into oxbow.adjustments (user_id, kind, memory_type, memory_id, before, after, cause, signals)
+			select user_id, 'memory_weight', memory_type, id, 1, 0.5, $1, '{}' from oxbow.memories where user_id = $1 limit 1`,
+		`select oxbow.instruct($1, 'Call me ' || $1), oxbow.learn_skill($1, $1, '{tie}'), oxbow.intend($1, $1 || ' swims'),
+			oxbow.set_value($1, 'name', to_jsonb($1::text))`,
 		`insert into oxbow.sensory_candidates (user_id, hash, content, times, first_at, last_at)
 			values ($1, md5($1)::uuid, $1, 3, now(), now())`,
 		`update oxbow.river_job
@@ -119,7 +126,8 @@ func TestEraseUser(t *testing.T) {
 	for table, text := range before {
 		if !slices.Contains([]string{"settings", "schema_version", "installed_code", "erasures", "job_schedules",
 			"policy_definitions",
-			"policy_changes", "trait_rules", "recall_rules", "category_names", "pattern_releases", "pattern_counts"}, table) && !strings.HasPrefix(table, "river_") {
+			"policy_changes", "trait_rules", "recall_rules", "category_names", "profile_mapping", "webhooks", "strategies",
+			"pattern_releases", "pattern_counts"}, table) && !strings.HasPrefix(table, "river_") {
 			require.Contains(t, text, "Zebedee", "the test puts nothing into %s", table)
 		}
 	}
@@ -134,9 +142,9 @@ func TestEraseUser(t *testing.T) {
 	for _, e := range receipt.Erased {
 		counts[e.Table] = e.Rows
 	}
-	require.EqualValues(t, 9, counts["memories"])
-	require.EqualValues(t, 9, counts["memory_vectors"])
-	require.EqualValues(t, 9, counts["memory_terms"])
+	require.EqualValues(t, 10, counts["memories"])
+	require.EqualValues(t, 10, counts["memory_vectors"])
+	require.EqualValues(t, 10, counts["memory_terms"])
 	require.EqualValues(t, 1, counts["trait_evidence"])
 	require.EqualValues(t, 1, counts["users"])
 	require.EqualValues(t, strings.Count(before["river_job"], `"user_id": "Zebedee"`), counts["river_job"])

@@ -118,20 +118,6 @@ create table oxbow.adjustments (
 create index adjustments_memory_idx on oxbow.adjustments (user_id, memory_type, memory_id, at);
 create index adjustments_due_idx on oxbow.adjustments (expires_at) where undone_at is null;
 
-insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, source, meaning) values
-  ('answer_days', 90, 1, 3650, 'days', 'U §10', 'for which it is kept what replies recalled and used'),
-  ('feedback_window_days', 7, 0.1, 365, 'days', 'U §5', 'within which signals about a memory add up'),
-  ('feedback_confidence', 0.6, 0, 1, 'confidence', 'U §5', 'minimum of a signal that counts'),
-  ('feedback_agreeing', 2, 1, 100, 'signals', 'U §6', 'number of signals of one direction that adjust a memory'),
-  ('feedback_certain', 0.95, 0.5, 1, 'confidence', 'U §6', 'of a single signal that adjusts a memory by itself'),
-  ('feedback_penalty', 0.5, 0.05, 1, 'of the strength', 'U §6', 'kept of a memory''s strength after a penalty'),
-  ('feedback_reward', 1.3, 1, 3, 'times the strength', 'U §6', 'of a memory that helped repeatedly'),
-  ('feedback_adjustment_days', 90, 1, 3650, 'days', 'U §6', 'after which an adjustment is undone by itself'),
-  ('feedback_suppress_days', 30, 0.1, 3650, 'days', 'U §6', 'for which a wrong memory is left out for like questions'),
-  ('feedback_similar', 0.5, 0.1, 1, 'of the words', 'U §6',
-    'common to two questions (Jaccard index, rare words count more) from which they are alike'),
-  ('feedback_trait', 0.2, 0, 0.9, 'of the confidence', 'U §6', 'removed from a trait by agreeing signals against it');
-
 ---- create above / drop below ----
 
 drop table oxbow.adjustments, oxbow.suppressions, oxbow.feedback_subjects, oxbow.feedback_signals, oxbow.answers cascade;

@@ -75,11 +75,6 @@ create table oxbow.skills (
 create unique index skills_name_idx on oxbow.skills (user_id, lower(name)) where ended_at is null;
 create unique index skills_message_idx on oxbow.skills (user_id, message_id, name) where message_id is not null;
 
-insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, source, meaning) values
-  ('context_instructions', 0.5, 0.05, 1, 'of the block', 'C §8.3', 'that standing instructions take at most'),
-  ('instructions_max', 50, 1, 1000, 'instructions', 'C §8.3',
-    'a user may have at once; a further one ends the oldest of the lowest priority');
-
 ---- create above / drop below ----
 
 drop table oxbow.skills, oxbow.instructions cascade;

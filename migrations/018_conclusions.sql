@@ -47,16 +47,6 @@ create table oxbow.conclusions (
 );
 create index conclusions_topic_idx on oxbow.conclusions (user_id, topic);
 
-insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, source, meaning) values
-  ('abstract_fragments', 4, 2, 1000, 'memories', 'U §3', 'of one topic from which a conclusion is drawn'),
-  ('abstract_sessions', 2, 1, 100, 'conversations', 'U §3', 'minimum that the sources of a conclusion are from'),
-  ('abstract_more', 2, 1, 1000, 'memories', 'U §3', 'new ones of a topic after which its conclusion is drawn again'),
-  ('abstract_similarity', 0.3, 0, 1, 'cosine similarity', 'U §3',
-    'from which two memories about one person, thing or subject are near in meaning'),
-  ('abstract_condition', 0.7, 0.5, 1, 'of the sources', 'U §2', 'that share a condition of a conclusion'),
-  ('abstract_gain', 0.2, 0.01, 0.9, 'of the doubt', 'U §2', 'removed from a conclusion by each conversation'),
-  ('abstract_voice_gain', 0.1, 0, 0.9, 'of the doubt', 'U §2', 'removed by each further source that says the same');
-
 ---- create above / drop below ----
 
 drop table oxbow.conclusions, oxbow.topic_fragments, oxbow.topics cascade;

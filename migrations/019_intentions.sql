@@ -66,11 +66,6 @@ create table oxbow.webhooks (
     or oxbow.reject('url', url, 'must be an http or https address of at most 2,000 bytes'))
 );
 
-insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, source, meaning) values
-  ('remind_hour', 9, 0, 23, 'o''clock', 'C §8.3', 'of the user''s day, when what has no time of day becomes due'),
-  ('context_due_hours', 24, 0, 8760, 'hours', 'C §8.3', 'ahead, for which the prompt block shows what comes up'),
-  ('context_due', 0.2, 0.02, 1, 'of the block', 'C §8.3', 'that due and coming intentions take at most');
-
 ---- create above / drop below ----
 
 drop table oxbow.webhooks, oxbow.intentions cascade;

@@ -58,12 +58,6 @@ insert into oxbow.profile_mapping values
 create index memories_emotion_idx on oxbow.memories (user_id, (coalesce(valid_at, created_at)) desc)
   where metadata ? 'emotion' and forgotten_at is null;
 
-insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, source, meaning) values
-  ('emotion_days', 90, 1, 3650, 'days', 'S §7.2', 'after which an emotion counts 1/e in the baseline'),
-  ('emotion_mood_days', 7, 0.1, 365, 'days', 'S §7.2', 'the same for the current mood'),
-  ('emotion_shift', 0.2, 0.01, 2, 'valence', 'S §7.2', 'minimum difference from the baseline of a trigger'),
-  ('emotion_times', 3, 2, 100, 'memories', 'S §7.2', 'minimum number of a trigger, and two thirds of it of what calms');
-
 ---- create above / drop below ----
 
 drop index oxbow.memories_emotion_idx;

@@ -45,27 +45,6 @@ create table oxbow.night_questions (
   primary key (user_id, hash)
 );
 
-insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, source, meaning) values
-  ('pattern_users_min', 20, 5, 1000000, 'users', 'C §8.3', 'that share a pattern before it is published'),
-  ('pattern_epsilon', 1, 0.01, 10, 'ε', 'C §8.3', 'of differential privacy that one release of patterns spends'),
-  ('pattern_budget', 6, 0, 1000, 'ε', 'C §8.3', 'that all releases within pattern_budget_days may spend; 0: no release'),
-  ('pattern_budget_days', 365, 1, 36500, 'days', 'C §8.3', 'for which a release counts against pattern_budget'),
-  ('pattern_days', 61, 1, 3650, 'days', 'C §8.3', 'between two releases of patterns'),
-  ('pattern_per_user', 3, 1, 100, 'patterns', 'C §8.3', 'of one user that a release counts at most, the surest ones'),
-  ('quiet_from', 1, 0, 23, 'o''clock', 'C §8.3', 'of the user''s day, from which deep reflection may run'),
-  ('quiet_to', 6, 0, 23, 'o''clock', 'C §8.3', 'until which it may'),
-  ('sleep_questions', 10, 0, 1000, 'questions', 'C §8.3', 'that deep reflection asks about a user in a night; 0: none'),
-  ('sleep_recall', 20, 1, 100, 'memories', 'C §8.3', 'that it recalls for a question'),
-  ('sleep_memories', 200, 1, 100000, 'memories', 'C §8.3', 'that it recalls for a user in a night'),
-  ('sleep_tokens', 50000, 0, 100000000, 'tokens', 'C §8.3', 'of a language model that it uses for a user in a night'),
-  ('predict_days', 180, 14, 730, 'days', 'C §8.3', 'before a prediction that it takes into account'),
-  ('predict_half_life', 60, 1, 3650, 'days', 'C §8.3', 'after which a day counts half in a prediction'),
-  ('predict_least', 3, 2, 100, 'days', 'C §8.3', 'on which something must have happened to be predicted'),
-  ('predict_prior', 4, 0.1, 1000, 'days', 'C §8.3', 'of evidence that a rate must have to count as much as the base rate'),
-  ('predict_lift_prior', 20, 0.1, 1000, 'days', 'C §8.3',
-    'of evidence that a day of the week or an interval must have to count as much as the rate'),
-  ('predict_lift', 0.6, 0, 1, 'of the log odds', 'C §8.3', 'that the day of the week and the interval change the base rate by');
-
 ---- create above / drop below ----
 
 drop table oxbow.night_questions, oxbow.nights, oxbow.pattern_counts, oxbow.pattern_releases cascade;

@@ -27,20 +27,6 @@ create table oxbow.strategies (
 );
 create index strategies_open_idx on oxbow.strategies (state, version);
 
-insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, source, meaning) values
-  ('molt_mode', 0, 0, 2, 'mode', 'U §10', 'of the job molt; 0: off, 1: it suggests changes of policies, 2: it adopts them'),
-  ('molt_answers', 40, 8, 500, 'answers', 'U §10', 'minimum on which a change is tried, and after which it is judged'),
-  ('molt_sample', 100, 8, 500, 'answers', 'U §10', 'the latest ones that a run replays'),
-  ('molt_gain', 0.02, 0.001, 0.5, 'of the metric', 'U §10', 'minimum that a change must gain to be adopted'),
-  ('molt_rest_days', 7, 0, 365, 'days', 'U §10', 'for which a change that was rejected or rolled back is not tried again'),
-  ('molt_rank', 0.8, 0, 1, 'reciprocal rank', 'U §10', 'mean of the first used memory, below which recall is poor'),
-  ('molt_share', 0.3, 0, 1, 'of the recalled', 'U §10', 'share that replies use, below which too much is recalled'),
-  ('molt_faded', 0.1, 0, 1, 'of the used', 'U §10', 'share that are compressed, above which memories fade too early'),
-  ('molt_conflicts', 0.1, 0, 1, 'of the recalled', 'U §10', 'share that are negated or contradicted, above which it is much'),
-  ('recall_threshold', 0, 0, 0.95, 'of the best score', 'U §10', 'minimum of a result of recall; 0: none'),
-  ('weight_decay_used', 0, 0, 10, 'per strength', 'U §9', 'slows weight_decay for each unit of strength above 1, which use adds'),
-  ('weight_decay_conclusion', 1, 0, 10, 'of weight_decay', 'U §9', 'the rate for conclusions, which are long-term memory');
-
 alter table oxbow.recall_rules
   add recall_threshold double precision not null default 0,
   add weight_decay_used double precision not null default 0,

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/migrations"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 func TestMigrate(t *testing.T) {
@@ -53,7 +55,7 @@ func TestMigrate(t *testing.T) {
 
 	r = migrate("down", "--to", "99", "--yes")
 	require.Equal(t, exitUsage, r.code)
-	require.Contains(t, r.err, "invalid --to 99: expected 0 to 15")
+	require.Contains(t, r.err, fmt.Sprintf("invalid --to 99: expected 0 to %d", store.SchemaVersion))
 	require.Equal(t, exitUsage, migrate("down").code, "no terminal to ask on")
 	require.Empty(t, status().Problem)
 

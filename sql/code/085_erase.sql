@@ -162,6 +162,9 @@ declare
   _rows jsonb := '{}';
   _n bigint;
   _child record;
+  _topics constant text[] := array(select f.topic from oxbow.topic_fragments f
+                                     where f.user_id = _user_id and f.memory_type in ('fact', 'episodic')
+                                       and f.memory_id = _id);
 begin
   perform oxbow.lock_referring(_user_id, array[_id]);
   perform oxbow.expand_memory(_user_id, _id); -- others may quote all of its content
@@ -209,6 +212,10 @@ begin
     _rows := oxbow.add_counts(_rows, jsonb_build_object('memories', _n));
   end loop;
 
+  -- the name of a topic may quote the memory
+  delete from oxbow.topics t
+   where t.user_id = _user_id and t.topic = any(_topics)
+     and not exists (select from oxbow.topic_fragments f where f.user_id = t.user_id and f.topic = t.topic);
   -- flush_activity is deleting locked rows; it waits for this transaction to add to the memory
   delete from oxbow.activity a
    where a.user_id = _user_id
