@@ -56,12 +56,12 @@ func TestExportEraseImport(t *testing.T) {
 		return found.Memories
 	}
 	recalled, before := ask(), pgtest.Dump(t, b.pool)
-	require.Len(t, recalled, 7)
+	require.Len(t, recalled, 8)
 
 	var file bytes.Buffer
 	written, err := b.client.ExportUser(ctx, "Zebedee", &file)
 	require.NoError(t, err)
-	require.Equal(t, 11, written.Memories)
+	require.Equal(t, 12, written.Memories)
 	require.Equal(t, strings.Count(file.String(), "\n"), written.Memories+written.Records)
 	require.NotContains(t, file.String(), "Quentin")
 	require.NotContains(t, file.String(), "opened a page", "of the sensory stream nothing")

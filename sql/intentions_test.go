@@ -36,6 +36,13 @@ func TestIntend(t *testing.T) {
 	require.False(t, one[bool](t, tx, "select oxbow.drop_intention($1, $2::text::uuid)", ann(t), report))
 	require.True(t, one[bool](t, tx, "select oxbow.drop_intention($1, $2::text::uuid)", ann(t), call))
 	require.Equal(t, []string{"Swim"}, upcoming("null"))
+	for _, id := range []string{"y", "z"} {
+		intend("'Row', external_id => '" + id + "'")
+	}
+	row := intend("'Row', '2026-06-02 10:00+08'")
+	require.Equal(t, 2, len(all[string](t, tx, "select id::text from oxbow.upcoming($1) where content = 'Row'", ann(t))),
+		"of two with the same words, one gets the time")
+	require.True(t, one[bool](t, tx, "select oxbow.drop_intention($1, $2::text::uuid)", ann(t), row))
 
 	for call, why := range map[string]string{
 		"intend($1, ' ')":                                              "content must not be blank",

@@ -46,6 +46,7 @@ func TestInstruct(t *testing.T) {
 		"end_instruction($1, gen_random_uuid())":     "no instruction",
 		"learn_skill($1, ' ', '{a}')":                "name must not be blank",
 		"learn_skill($1, 'a', '{}')":                 "steps must be",
+		"learn_skill($1, 'a', null)":                 "steps must be",
 		"skill_outcome($1, gen_random_uuid(), true)": "no skill",
 		"skills_for($1, 'a', 0)":                     "max_results must be",
 		"instruct($1 || 'x', 'Answer in Greek')":     "may not see",

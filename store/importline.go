@@ -207,6 +207,10 @@ func (f *fields) record(rename func(string) string) (json.RawMessage, error) {
 		return nil, err
 	}
 	delete(f.raw, "type")
+	if value, ok := f.raw[typeColumn]; ok {
+		delete(f.raw, typeColumn)
+		f.raw["type"] = value
+	}
 	f.raw["user_id"], _ = json.Marshal(userID)
 	record, err := ValidateMetadata(f.raw)
 	if bad, ok := errors.AsType[*InvalidError](err); ok {

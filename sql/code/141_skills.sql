@@ -13,7 +13,7 @@ begin
   _new.user_id := learn_skill.user_id;
   _new.name := btrim(learn_skill.name);
   _new.situation := coalesce(learn_skill.situation, '');
-  _new.steps := learn_skill.steps;
+  _new.steps := coalesce(learn_skill.steps, '{}');
   _new.preconditions := coalesce(learn_skill.preconditions, '{}');
   _new.source := 'app';
   return oxbow.add_skill(_new, learn_skill.reason);

@@ -60,8 +60,11 @@ begin
          precision = case when _new.due_at is null then i.precision else _new.precision end,
          recurrence = coalesce(_new.recurrence, i.recurrence), condition = coalesce(_new.condition, i.condition),
          kind = _new.kind
-   where i.user_id = _new.user_id and i.state = 'open' and lower(i.content) = lower(_new.content)
-     and i.parent_id is null and _new.external_id is null
+   where i.user_id = _new.user_id and _new.external_id is null
+     and i.id = (select n.id from oxbow.intentions n
+                  where n.user_id = _new.user_id and n.state = 'open' and lower(n.content) = lower(_new.content)
+                    and n.parent_id is null
+                  order by n.created_at desc limit 1)
   returning i.id into _id;
   if found then
     return _id;
