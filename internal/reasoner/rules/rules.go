@@ -64,6 +64,7 @@ func signs(memories []reasoner.Memory) (all []*sign) {
 		}
 		if n.polarity == con {
 			s.con = append(s.con, support)
+			s.surfaces[n.surface] += 0 // a wording, if there is no other
 			return
 		}
 		s.pro = append(s.pro, support)
