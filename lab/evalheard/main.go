@@ -40,17 +40,18 @@ type line struct {
 
 func main() {
 	show := flag.Bool("show", false, "print what was heard wrongly")
+	replies := flag.Bool("replies", false, "take each memory for the reply to the one before it, and judge that")
 	limit := flag.Int("n", 0, "read every n-th line only, so that at most 1,000 remain; 0: all")
 	flag.Parse()
 	for _, path := range flag.Args() {
-		measure(path, *show, *limit)
+		measure(path, *show, *replies, *limit)
 	}
 }
 
 // tally counts, for what is expected, the lines and those heard so.
 type tally struct{ right, all map[string]int }
 
-func measure(path string, show bool, every int) {
+func measure(path string, show, replies bool, every int) {
 	file := must.Get(os.Open(path))
 	defer func() { _ = file.Close() }()
 	var in io.Reader = file
@@ -60,12 +61,16 @@ func measure(path string, show bool, every int) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<24)
 	t := tally{map[string]int{}, map[string]int{}}
+	last := ""
 	for n := 0; lines.Scan(); n++ {
 		var l line
 		must.OK(json.Unmarshal(lines.Bytes(), &l))
 		ordinary := l.Text == ""
 		if ordinary {
-			if l.Text = l.Content; l.Text == "" || every > 0 && n%every != 0 {
+			if l.Text = l.Content; replies {
+				l.AgentResponse, last = last, l.Text
+			}
+			if l.Text == "" || every > 0 && n%every != 0 {
 				continue
 			}
 			l.Expected = "none"

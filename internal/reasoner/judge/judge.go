@@ -77,6 +77,12 @@ func against(said *pattern.Text, turn reasoner.Turn) string {
 		return "rephrasing"
 	}
 	words := wordsOf(said)
+	if no, denies := said.Has("signal.no"), said.Has("signal.denial"); !others && (no || denies) {
+		answer := language.Read(turn.AgentResponse)
+		if !asks(answer) && (no || shared(words, wordsOf(answer)) > 0) {
+			return "correction"
+		}
+	}
 	for i := len(turn.ContextWindow) - 1; i >= 0; i -= 2 { // what the person said, the latest first
 		switch share := common(words, wordsOf(language.Read(turn.ContextWindow[i]))); {
 		case share >= repeats:
@@ -155,13 +161,17 @@ func common(a, b map[string]bool) float64 {
 	if len(a) < 2 || len(b) < 2 {
 		return 0
 	}
-	n := 0
+	n := shared(a, b)
+	return float64(n) / float64(len(a)+len(b)-n)
+}
+
+func shared(a, b map[string]bool) (n int) {
 	for word := range a {
 		if b[word] {
 			n++
 		}
 	}
-	return float64(n) / float64(len(a)+len(b)-n)
+	return n
 }
 
 func asks(t *pattern.Text) bool {
