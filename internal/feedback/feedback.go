@@ -52,8 +52,8 @@ type Decision struct {
 }
 
 // Decide returns what follows from the signals about a memory. Signals below the minimum confidence and neutral ones do
-// not count. Two that agree adjust the memory, or one that is certain and about this memory alone. The opposite of an
-// adjustment undoes it: what followed it was worse.
+// not count. Two that agree adjust the memory, if their shares of it are together as sure as one that counts; so does one
+// that is certain and about this memory alone. The opposite of an adjustment undoes it: what followed it was worse.
 func Decide(s Subject, p *Policies) Decision {
 	bad, good := s.of("negative", p), s.of("positive", p)
 	switch {
@@ -101,7 +101,7 @@ func (s Subject) of(kind string, p *Policies) (a side) {
 }
 
 func (p *Policies) convince(a side) bool {
-	return float64(len(a.ids)) >= p.Agreeing || a.certain >= p.Certain
+	return float64(len(a.ids)) >= p.Agreeing && a.sum >= p.Confidence || a.certain >= p.Certain
 }
 
 func said(a side, one, many string) string {
