@@ -22,7 +22,7 @@ func TestChaos(t *testing.T) {
 	binary, err := program.Build(t.Context(), "failpoints")
 	require.NoError(t, err)
 	var report, notes strings.Builder
-	r, err := newRun(Options{Seed: 5, Duration: 5 * time.Second, Binary: binary, Hurry: true, Patient: true,
+	r, err := newRun(Options{Seed: 10, Duration: 5 * time.Second, Binary: binary, Hurry: true, Patient: true,
 		Out: &report, Notes: &notes, parent: pgtest.Dir(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.clear(context.Background(), false)) })

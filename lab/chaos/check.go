@@ -46,6 +46,7 @@ var checks = []struct {
 	{"replaced facts have a reason", (*checker).replaced},
 	{"every memory is reflected on once", (*checker).reflections},
 	{"traits agree with their events and evidence", (*checker).traits},
+	{"what people said of answers, want and intend has its effects once", (*checker).learned},
 	{"no orphans", (*checker).orphans},
 	{"no job is stuck", (*checker).jobs},
 	{"a login of oxbow_app sees only its user", (*checker).isolation},

@@ -199,7 +199,7 @@ func (k *checker) reflections() int {
 		select u.user_id, '', format('%s memories, %s reflected on, %s waiting', m.n, c.n, i.n)
 		  from unnest($1::text[]) u(user_id)
 		 cross join lateral (select count(*) as n from oxbow.memories m where m.user_id = u.user_id
-		 and m.memory_type in ('fact', 'episodic') and coalesce(m.source, '') not in ('summary', 'merge')) m
+		 and m.memory_type in ('fact', 'episodic') and coalesce(m.source, '') not in ('summary', 'merge', 'abstract')) m
 		 cross join lateral (select coalesce(sum(c.memories_scanned), 0) as n from oxbow.reflection_cycles c
 		 where c.user_id = u.user_id) c
 		 cross join lateral (select count(*) as n from oxbow.reflection_inbox i where i.user_id = u.user_id) i

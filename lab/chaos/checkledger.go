@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// stored is a row of memories, messages or sensory in the database.
+// stored is a row that a client wrote, in the database.
 type stored struct {
 	user, kind, content         string
 	expired, forgotten, hasNext bool
@@ -18,16 +18,20 @@ type stored struct {
 // writes compares the database with the answers that the clients got.
 func (k *checker) writes() int {
 	tables := map[string]map[uuid.UUID]stored{}
-	byContent := map[string]uuid.UUID{} // memories whose id the client did not learn
+	byContent := map[string]uuid.UUID{} // rows whose id the client did not learn
 	for table, columns := range map[string]string{
-		"memories": "memory_type, content, expired_at is not null, forgotten_at is not null, superseded_by is not null",
-		"messages": "role, content, false, false, false",
-		"sensory":  "'', content, false, false, false"} {
+		"memories":         "memory_type, content, expired_at is not null, forgotten_at is not null, superseded_by is not null",
+		"messages":         "role, content, false, false, false",
+		"sensory":          "'', content, false, false, false",
+		"feedback_signals": "'', coalesce(external_id, ''), false, false, false",
+		"instructions":     "'', content, false, false, false",
+		"intentions":       "'', content, false, false, false",
+		"skills":           "'', name, false, false, false"} {
 		tables[table] = map[uuid.UUID]stored{}
 		k.each("select id, user_id, "+columns+" from oxbow."+table, func(c []string) {
 			id := uuid.MustParse(c[0])
 			tables[table][id] = stored{c[1], c[2], c[3], c[4] == "t", c[5] == "t", c[6] == "t"}
-			if table == "memories" {
+			if table != "messages" && table != "sensory" {
 				byContent[c[1]+"\x00"+c[3]] = id
 			}
 		})

@@ -125,6 +125,10 @@ func (c *client) do(ctx context.Context, nth int, a Action) (outcome, error) {
 		return c.remember(ctx, w, a)
 	case "merge", "unmerge", "erase merged":
 		return c.merge(ctx, a)
+	case "feedback", "instruction", "intention", "skill":
+		return c.learn(ctx, w, a)
+	case "end":
+		return c.end(ctx, a)
 	case "say":
 		return c.say(ctx, w, a)
 	case "sensory":

@@ -115,7 +115,8 @@ func remaining(ctx context.Context, conn *pgx.Conn) (string, error) {
 		select format('%s jobs %s: %s, the oldest of %s', count(*), kind, state, min(created_at)) from oxbow.river_job
 		 where state not in ('completed', 'cancelled', 'discarded') and not (state = 'scheduled'
 		 and kind = 'expire_trend')
-		   and not (kind in ('flush_activity', 'sweep', 'sensory', 'settle', 'consistency_check', 'vector_index')
+		   and not (kind in ('flush_activity', 'sweep', 'sensory', 'settle', 'consistency_check', 'vector_index',
+		     'dispatch', 'remind', 'sleep', 'pattern', 'molt')
 		   and created_at > now() - interval '15 seconds' and state <> 'running')
 		   and not `+long+`
 		 group by kind, state
@@ -126,6 +127,12 @@ func remaining(ctx context.Context, conn *pgx.Conn) (string, error) {
 		select format('%s users are due for reflection', count(*))
 		  from (select distinct user_id from oxbow.reflection_inbox) i
 		 where (oxbow.reflection_due(i.user_id)).trigger_type is not null having count(*) > 0
+		union all
+		select format('%s signals are not counted', count(*)) from oxbow.feedback_signals
+		 where dispatched_at is null having count(*) > 0
+		union all
+		select format('%s intentions are not due', count(*)) from oxbow.intentions
+		 where state = 'open' and remind_at < now() having count(*) > 0
 		union all
 		select format('%s uses are not counted', count(*)) from oxbow.activity having count(*) > 0`)
 	if err != nil {

@@ -52,7 +52,7 @@ var errAbandoned = errors.New("rolled back by the client")
 type written struct {
 	write   *write
 	mark    mark
-	table   string // memories, messages, sensory
+	table   string // memories, messages, sensory, feedback_signals, instructions, intentions, skills
 	kind    string // of a memory
 	id      uuid.UUID
 	content string

@@ -75,7 +75,8 @@ func choose(r *rand.Rand, from []weighted) string {
 }
 
 var steadyActions = []weighted{{"remember", 20}, {"rows", 10}, {"again", 8}, {"say", 25}, {"sensory", 4},
-	{"working", 3}, {"recall", 12}, {"context", 4}, {"end session", 5}, {"post", 12}, {"ask", 5}}
+	{"working", 3}, {"recall", 12}, {"context", 4}, {"end session", 5}, {"post", 12}, {"ask", 5}, {"feedback", 5},
+	{"instruction", 2}, {"intention", 3}, {"skill", 1}, {"end", 3}}
 
 var otherActions = slices.Concat(steadyActions, []weighted{{"repeat", 5}, {"supersede", 7}, {"forget", 4},
 	{"restore", 2}, {"erase memory", 6}, {"merge", 2}, {"unmerge", 3}, {"erase merged", 2},

@@ -56,14 +56,14 @@ func TestKilledExtractionLeavesTheSameMemories(t *testing.T) {
 	}
 }
 
-// extracted returns everything that extraction wrote, except ids, columns that depend on the clock, and the content of
-// summaries, which depends on the timing.
+// extracted returns everything that extraction wrote, except ids, columns that depend on the clock, the content of
+// summaries, which depends on the timing, and conclusions, which quote messages of the same time in the order of their ids.
 func (k *killing) extracted(dsn string) []string {
 	return k.lines(dsn,
 		`select jsonb_build_array('memory', user_id, memory_type, content, valid_at, invalid_at, expired_at is null,
 			session_id, seq, speaker, source, category,
 		        importance, strength, mention_count, metadata) from oxbow.memories where memory_type <> 'trait'
-		        and source <> 'summary'`,
+		        and source not in ('summary', 'abstract')`,
 		`select jsonb_build_array('source', s.user_id, m.content, g.content) from oxbow.memory_sources s
 		   join oxbow.memories m on m.user_id = s.user_id and m.id = s.memory_id
 		   join oxbow.messages g on g.user_id = s.user_id and g.id = s.message_id where m.source <> 'summary'`,
@@ -71,7 +71,7 @@ func (k *killing) extracted(dsn string) []string {
 			h.reason, (select jsonb_agg(g.content order by g.seq) from oxbow.messages g where g.user_id = h.user_id
 		        and g.id = any(h.message_ids)))
 		   from oxbow.memory_history h join oxbow.memories m on m.user_id = h.user_id and m.id = h.memory_id
-		   where m.memory_type <> 'trait' and m.source <> 'summary'`,
+		   where m.memory_type <> 'trait' and m.source not in ('summary', 'abstract')`,
 		`select jsonb_build_array('mention', n.user_id, e.key, e.kind, m.content) from oxbow.entity_mentions n
 		   join oxbow.entities e on e.user_id = n.user_id and e.id = n.entity_id
 		   join oxbow.memories m on m.user_id = n.user_id and m.id = n.memory_id`,

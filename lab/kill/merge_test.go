@@ -38,7 +38,7 @@ func TestKilledMergesLeaveTheSameMemories(t *testing.T) {
 	want, got := k.merged(calm), k.merged(wild)
 	t.Logf("seed %d: killed at %v; %d events, %d lines of memories, links and history", k.seed, killed, events, len(want))
 	require.Equal(t, want, got)
-	for _, current := range []string{"source = 'merge'", "memory_type in ('fact', 'episodic')"} {
+	for _, current := range []string{"source = 'merge'", "memory_type in ('fact', 'episodic') and source is distinct from 'abstract'"} {
 		require.Equal(t, 20*(2*3+1), k.count(wild, `oxbow.memories where expired_at is null and `+current))
 	}
 	require.Equal(t, events+40, k.count(wild, `oxbow.memory_links where relation = 'merged_from'`))
@@ -49,7 +49,8 @@ func TestKilledMergesLeaveTheSameMemories(t *testing.T) {
 func (k *killing) merged(dsn string) []string {
 	return k.lines(dsn,
 		`select jsonb_build_array('memory', user_id, memory_type, content, valid_at, invalid_at, expired_at is null, source,
-			mention_count, strength, metadata -> 'merged') from oxbow.memories where memory_type in ('fact', 'episodic')`,
+			mention_count, strength, metadata -> 'merged') from oxbow.memories
+		  where memory_type in ('fact', 'episodic') and source is distinct from 'abstract'`,
 		`select jsonb_build_array('link', l.user_id, l.relation, f.content, t.content, t.valid_at, t.superseded_by = f.id)
 			from oxbow.memory_links l join oxbow.memories f on f.user_id = l.user_id and f.id = l.from_id
 			join oxbow.memories t on t.user_id = l.user_id and t.id = l.to_id`,

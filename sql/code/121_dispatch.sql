@@ -15,10 +15,10 @@ begin
     select s.user_id, s.id from oxbow.feedback_signals s
      where s.dispatched_at is null order by s.at limit _limit for update skip locked
   ), subject as (
-    select f.user_id, f.memory_type, f.memory_id, array_agg(w.id) as taken
+    select w.user_id, f.memory_type, f.memory_id, array_agg(w.id) as taken
       from waiting w
-      left join oxbow.feedback_subjects f on f.user_id = w.user_id and f.signal_id = w.id
-     group by f.user_id, f.memory_type, f.memory_id
+      left join oxbow.feedback_subjects f on f.user_id = w.user_id and f.signal_id = w.id -- none if it was erased
+     group by w.user_id, f.memory_type, f.memory_id
   )
   select u.user_id, u.memory_type::text, u.memory_id, said.signals, last.adjustment, u.taken
     from subject u
