@@ -2,6 +2,7 @@ package sqlcode_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,6 +88,42 @@ func TestRelatedIsBounded(t *testing.T) {
 	index(t, tx, ann(t))
 	require.Empty(t, related(t, tx, self), "everything names the user")
 	require.Equal(t, "max_results", fails(t, tx, "select oxbow.related($1, $2, 0)", ann(t), self).ColumnName)
+}
+
+// Replies that use two memories together relate them more, and less the longer ago that was.
+func TestRelatedByJointUse(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	boats := naming(t, tx, "Boats", "Anna")
+	cat := naming(t, tx, "The cat", "Anna")
+	index(t, tx, ann(t))
+	asked := naming(t, tx, "They met", "Anna")
+	index(t, tx, ann(t))
+	weight := func(id string) float64 {
+		return one[float64](t, tx, `select weight from oxbow.related($1, $2) where memory_id = $3`, ann(t), asked, id)
+	}
+	report := func(ago string, ids ...string) {
+		exec(t, tx, "select oxbow.touch($1, $2, at => now() - $3::interval)", ann(t), ids, ago)
+	}
+	fold := func() { exec(t, tx, "select oxbow.fold_activity(1000)") }
+	before := weight(boats)
+	require.Less(t, before, 1.0)
+	require.InDelta(t, before, weight(cat), 1e-9)
+
+	report("2 hours", asked)
+	report("1 hour", boats)
+	exec(t, tx, "select oxbow.touch($1, $2, false, now() - interval '3 hours')", ann(t), []string{asked, boats})
+	fold()
+	require.InDelta(t, before, weight(boats), 1e-9, "used apart, or only returned")
+
+	report("30 days", asked, boats)
+	fold()
+	require.InDelta(t, 1-(1-before)*math.Sqrt(0.8), weight(boats), 1e-6, "half of it counts after a half-life")
+	require.InDelta(t, before, weight(cat), 1e-9, "of another pair")
+	exec(t, tx, "select oxbow.answered($1, 'Who?', $2, $2)", ann(t), []string{asked, boats})
+	fold()
+	require.InDelta(t, 1-(1-before)*math.Pow(0.8, 1.5), weight(boats), 1e-6, "what is left of it, and one more")
+	require.Equal(t, []string{"Boats", "The cat"}, related(t, tx, asked))
 }
 
 // Facts about the same subject are related without naming anybody.

@@ -1259,6 +1259,9 @@ CREATE TABLE oxbow.memory_links (
     relation text NOT NULL,
     weight double precision DEFAULT 1.0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    joint double precision DEFAULT 0 NOT NULL,
+    joint_at timestamp with time zone,
+    CONSTRAINT joint_range CHECK ((((joint >= (0)::double precision) AND (joint <= (1000000)::double precision)) OR oxbow.reject('joint'::text, (joint)::text, 'must be between 0 and 1000000'::text))),
     CONSTRAINT relation_known CHECK (((relation = ANY (ARRAY['source'::text, 'merged_from'::text, 'compressed_from'::text, 'related_to'::text, 'supersedes'::text, 'contradicts'::text])) OR oxbow.reject('relation'::text, relation, 'must be source, merged_from, compressed_from, related_to, supersedes or contradicts'::text))),
     CONSTRAINT weight_range CHECK ((((weight >= (0)::double precision) AND (weight <= (1000000)::double precision)) OR oxbow.reject('weight'::text, (weight)::text, 'must be between 0 and 1000000'::text)))
 );

@@ -63,6 +63,9 @@ declare
   _taken bigint;
   _used jsonb;
   _use record;
+  _users text[];
+  _ids uuid[];
+  _at timestamptz[];
 begin
   with batch as (
     select user_id, id from oxbow.activity order by user_id, id limit _limit for update skip locked
@@ -100,8 +103,12 @@ begin
          (select jsonb_agg(jsonb_build_object('user_id', r.user_id, 'type', (f.new).memory_type, 'id', (f.new).id,
                    'at', f.used_at, 'uses', f.uses, 'before', oxbow.weight_of(f.old, _now, r.rules),
                    'after', oxbow.weight_of(f.new, _now, r.rules)) order by r.user_id, (f.new).id)
-            from folded f join rules r on r.user_id = (f.new).user_id where f.uses > 0)
-    into _taken, _used;
+            from folded f join rules r on r.user_id = (f.new).user_id where f.uses > 0),
+         (select array_agg(t.user_id) from taken t where t.used),
+         (select array_agg(t.memory_id) from taken t where t.used),
+         (select array_agg(t.at) from taken t where t.used)
+    into _taken, _used, _users, _ids, _at;
+  perform oxbow.use_links(_users, _ids, _at);
   for _use in
     select * from jsonb_to_recordset(_used) t(user_id text, type text, id uuid, at timestamptz, uses bigint,
                                               before double precision, after double precision)

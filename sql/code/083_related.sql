@@ -79,8 +79,67 @@ begin
 end $$;
 call oxbow.grant_worker('relate_memories');
 
+-- link_weight returns the weight of a link at a time: each joint use closes related_gain of its distance to 1, and counts
+-- half after related_days. Nothing is stored when it fades.
+create or replace function oxbow.link_weight(_weight double precision, _joint double precision, _joint_at timestamptz,
+  _at timestamptz) returns double precision
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  if _joint = 0 or _weight >= 1 then
+    return _weight;
+  end if;
+  return 1 - (1 - _weight)
+    * power(1 - oxbow.policy('related_gain', _at), oxbow.joint_uses(_joint, _joint_at, _at));
+end $$;
+
+-- joint_uses returns the number of joint uses that still count at a time.
+create or replace function oxbow.joint_uses(_joint double precision, _joint_at timestamptz, _at timestamptz)
+returns double precision
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  if _joint = 0 then
+    return 0;
+  end if;
+  -- 1,000 half-lives leave nothing; more would underflow, which is an error
+  return _joint * power(0.5::double precision, least(1000, greatest(0, extract(epoch from _at - _joint_at))
+    / (86400 * oxbow.policy('related_days', _at))));
+end $$;
+
+-- use_links counts joint uses: memories that are linked as related and that one report of a user (equal times) used.
+-- It reads the links from each memory only, which are at most related_links.
+create or replace function oxbow.use_links(_users text[], _ids uuid[], _at timestamptz[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+#variable_conflict error
+begin
+  with used as materialized (
+    select distinct u.user_id, u.id, u.at from unnest(_users, _ids, _at) u(user_id, id, at)
+  ), pair as materialized (
+    select l.user_id, l.from_type, l.from_id, l.to_type, l.to_id, count(*) as times, max(l.at) as at
+      from (
+        select u.user_id, u.at, l.from_type, l.from_id, l.to_type, l.to_id
+          from used u
+         cross join lateral (
+          select m.memory_type from oxbow.memories m where m.user_id = u.user_id and m.id = u.id offset 0) m
+         cross join lateral (
+          select l.from_type, l.from_id, l.to_type, l.to_id from oxbow.memory_links l
+           where l.user_id = u.user_id and l.from_type = m.memory_type and l.from_id = u.id
+             and l.relation = 'related_to' offset 0) l) l
+     where ((l.user_id, l.at, l.to_id) in (select o.user_id, o.at, o.id from used o)) is true -- a hashed subplan
+     group by l.user_id, l.from_type, l.from_id, l.to_type, l.to_id
+  )
+  update oxbow.memory_links l
+     set joint = least(oxbow.joint_uses(l.joint, l.joint_at, p.at) + p.times, 1000000),
+         joint_at = greatest(l.joint_at, p.at)
+    from pair p
+   where l.user_id = p.user_id and l.from_type = p.from_type and l.from_id = p.from_id
+     and l.relation = 'related_to' and l.to_type = p.to_type and l.to_id = p.to_id;
+end $$;
+call oxbow.grant_worker('use_links');
+call oxbow.grant_worker('joint_uses');
+
 -- related returns the current memories that are linked to a memory in either direction (relation related_to), the most
--- related first. weight is 0 to 1.
+-- related first. weight is 0 to 1; replies that use both memories raise it (link_weight).
 create or replace function oxbow.related(user_id text, id uuid, max_results integer default 5)
 returns table (memory_id uuid, memory_type text, content text, weight double precision, valid_at timestamptz,
   invalid_at timestamptz)
@@ -94,14 +153,17 @@ begin
     perform oxbow.reject('max_results', related.max_results::text, 'must be between 1 and 1000');
   end if;
   return query
-  select o.id, o.memory_type::text, o.content, max(l.weight), coalesce(o.valid_at, o.created_at), o.invalid_at
+  select o.id, o.memory_type::text, o.content, max(oxbow.link_weight(l.weight, l.joint, l.joint_at, now())),
+         coalesce(o.valid_at, o.created_at), o.invalid_at
     from oxbow.memories m
    cross join lateral (
-    select l.to_type as type, l.to_id as id, l.weight from oxbow.memory_links l
+    select l.to_type as type, l.to_id as id, l.weight, l.joint, l.joint_at
+      from oxbow.memory_links l
      where l.user_id = related.user_id and l.from_type = m.memory_type and l.from_id = m.id
        and l.relation = 'related_to'
     union all
-    select l.from_type, l.from_id, l.weight from oxbow.memory_links l
+    select l.from_type, l.from_id, l.weight, l.joint, l.joint_at
+      from oxbow.memory_links l
      where l.user_id = related.user_id and l.to_type = m.memory_type and l.to_id = m.id and l.relation = 'related_to') l
    cross join lateral (
     select o.* from oxbow.memories o
