@@ -309,7 +309,9 @@ insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, s
   ('predict_prior', 4, 0.1, 1000, 'days', 'C §8.3', 'of evidence that a rate must have to count as much as the base rate'),
   ('predict_lift_prior', 20, 0.1, 1000, 'days', 'C §8.3',
     'of evidence that a day of the week or an interval must have to count as much as the rate'),
-  ('predict_lift', 0.6, 0, 1, 'of the log odds', 'C §8.3', 'that the day of the week and the interval change the base rate by');
+  ('predict_lift', 0.6, 0, 1, 'of the log odds', 'C §8.3', 'that the day of the week and the interval change the base rate by'),
+  ('related_gain', 0.2, 0, 1, 'of the distance to 1', 'S §4.1', 'by which a reply that uses two related memories raises their weight'),
+  ('related_days', 30, 0.1, 3650, 'days', 'S §4.1', 'after which joint uses of two related memories count half');
 
 -- Changes made by set_policy. Append-only, because past states are computed with the values in force at the
 -- time.
