@@ -115,8 +115,7 @@ func remaining(ctx context.Context, conn *pgx.Conn) (string, error) {
 		select format('%s jobs %s: %s, the oldest of %s', count(*), kind, state, min(created_at)) from oxbow.river_job
 		 where state not in ('completed', 'cancelled', 'discarded') and not (state = 'scheduled'
 		 and kind = 'expire_trend')
-		   and not (kind in ('flush_activity', 'sweep', 'sensory', 'settle', 'consistency_check', 'vector_index',
-		     'dispatch', 'remind', 'sleep', 'pattern', 'molt')
+		   and not (kind = any($1)
 		   and created_at > now() - interval '15 seconds' and state <> 'running')
 		   and not `+long+`
 		 group by kind, state
@@ -134,7 +133,7 @@ func remaining(ctx context.Context, conn *pgx.Conn) (string, error) {
 		select format('%s intentions are not due', count(*)) from oxbow.intentions
 		 where state = 'open' and remind_at < now() having count(*) > 0
 		union all
-		select format('%s uses are not counted', count(*)) from oxbow.activity having count(*) > 0`)
+		select format('%s uses are not counted', count(*)) from oxbow.activity having count(*) > 0`, periodic)
 	if err != nil {
 		return "", err
 	}
