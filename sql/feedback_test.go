@@ -148,3 +148,29 @@ func TestRollback(t *testing.T) {
 		"select undone_by from oxbow.adjustments_of($1)", ann(t)))
 	require.ErrorContains(t, fails(t, tx, "select oxbow.rollback($1, $2::text::uuid)", bob(t), first), "may not see")
 }
+
+// What was wrong together is less related, until that is undone.
+func TestLinksAreAdjusted(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	first, second, third := naming(t, tx, "Anna rows", "Anna"), naming(t, tx, "Anna sails", "Anna"),
+		naming(t, tx, "Anna swims", "Anna")
+	for _, to := range []string{second, third} {
+		exec(t, tx, `insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation, weight)
+			values ($1, 'fact', $2, 'fact', $3, 'related_to', 0.8)`, ann(t), first, to)
+	}
+	signal := one[string](t, tx, "select oxbow.feedback($1, 'wrong', array[$2, $3]::uuid[], query => 'Rows?')", ann(t), first,
+		second)
+	exec(t, tx, "select oxbow.adjust($1, 'fact', $2, 0.5, 'c', array[$3]::uuid[], -2, now())", ann(t), first, signal)
+	weights := func() []float64 {
+		return all[float64](t, tx, "select weight from oxbow.memory_links where user_id = $1 and from_id = $2 order by 1",
+			ann(t), first)
+	}
+	require.Equal(t, []float64{0.4, 0.8}, weights())
+	id := one[string](t, tx, "select id from oxbow.adjustments_of($1) where kind = 'relation_weight' and "+
+		"target ->> 'memory_id' = $2", ann(t), second)
+	exec(t, tx, "select oxbow.rollback($1, $2::text::uuid)", ann(t), id)
+	require.InDeltaSlice(t, []float64{0.8, 0.8}, weights(), 1e-12)
+	exec(t, tx, "select oxbow.erase_memory($1, $2)", ann(t), second)
+	require.Zero(t, one[int](t, tx, "select count(*)::int from oxbow.adjustments where target <> '{}' and user_id = $1", ann(t)))
+}

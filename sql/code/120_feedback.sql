@@ -237,4 +237,5 @@ begin
     from oxbow.feedback_subjects f
    where f.user_id = _user_id and f.memory_id = _id and s.user_id = f.user_id and s.id = f.signal_id
      and num_nonnulls(s.query, s.reason) > 0;
+  delete from oxbow.adjustments a where a.user_id = _user_id and a.target ->> 'memory_id' = _id::text;
 end $$;

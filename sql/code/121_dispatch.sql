@@ -25,7 +25,7 @@ begin
     left join lateral (
       select to_jsonb(a) as adjustment, a.at from oxbow.adjustments a
        where a.user_id = u.user_id and a.memory_type = u.memory_type and a.memory_id = u.memory_id
-         and a.undone_at is null
+         and a.undone_at is null and a.kind <> 'relation_weight'
        order by a.at desc limit 1) last on true
    cross join lateral (
       select jsonb_agg(jsonb_build_object('id', s.id, 'type', coalesce(s.parts ->> 'final_answer', s.type),
@@ -68,9 +68,39 @@ begin
           case when _type <> 'trait' then
             _now + make_interval(secs => 86400 * oxbow.policy('feedback_adjustment_days')) end)
   returning id into _adjustment;
+  perform oxbow.adjust_links(old, _factor, _cause, _signals, _score, _now);
   return _adjustment;
 end $$;
 call oxbow.grant_worker('adjust');
+
+-- adjust_links multiplies the weights of the links from a memory to related ones by a factor, if the same signals are
+-- about both: what was wrong together is less related.
+create or replace function oxbow.adjust_links(_from oxbow.memories, _factor double precision, _cause text,
+  _signals uuid[], _score double precision, _now timestamptz) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  with old as (
+    select l.to_type, l.to_id, l.weight, least(l.weight * _factor, 1) as after from oxbow.memory_links l
+     where l.user_id = _from.user_id and l.from_type = _from.memory_type and l.from_id = _from.id
+       and l.relation = 'related_to'
+       and exists (select from oxbow.feedback_subjects f
+                    where f.user_id = l.user_id and f.signal_id = any(_signals) and f.memory_type = l.to_type
+                      and f.memory_id = l.to_id)
+       for no key update
+  ), changed as (
+    update oxbow.memory_links l set weight = o.after from old o
+     where l.user_id = _from.user_id and l.from_type = _from.memory_type and l.from_id = _from.id
+       and l.relation = 'related_to' and l.to_type = o.to_type and l.to_id = o.to_id and l.weight <> o.after
+    returning l.to_id
+  )
+  insert into oxbow.adjustments (user_id, kind, memory_type, memory_id, target, before, after, cause, signals, score,
+                                 expires_at)
+  select _from.user_id, 'relation_weight', _from.memory_type, _from.id,
+         jsonb_build_object('relation', 'related_to', 'memory_type', o.to_type, 'memory_id', o.to_id), o.weight, o.after,
+         _cause, _signals, _score, _now + make_interval(secs => 86400 * oxbow.policy('feedback_adjustment_days'))
+    from changed c join old o on o.to_id = c.to_id;
+end $$;
+call oxbow.grant_worker('adjust_links');
 
 -- apply_factor multiplies the strength of a locked memory, or the confidence of a locked trait, by a factor, and returns
 -- the new value, or null for a trait without a confidence. A strength decays by factors too, so that the inverse factor
@@ -129,6 +159,10 @@ begin
   end if;
   if a.kind in ('memory_weight', 'trait_confidence') then
     perform oxbow.apply_factor(m, a.before / a.after, _now, 'undone: ' || a.cause);
+  elsif a.kind = 'relation_weight' then
+    update oxbow.memory_links l set weight = least(l.weight * a.before / a.after, 1)
+     where l.user_id = _user_id and l.from_type = a.memory_type and l.from_id = a.memory_id and l.relation = 'related_to'
+       and l.to_type = (a.target ->> 'memory_type')::oxbow.memory_type and l.to_id = (a.target ->> 'memory_id')::uuid;
   end if;
   return true;
 end $$;
