@@ -150,6 +150,17 @@ var accepted = []acceptance{
 		require.Greater(b, after, before)
 		return fmt.Sprintf("mean reciprocal rank %.2f, after the change %.2f", before, after)
 	}},
+	{"U §11", "why a memory is kept, the events it is from, and when it expires or became stronger", func(b *bundle) string {
+		b.note("ann", "The boat is green", "2026-10-04 06:30Z", "")
+		b.work()
+		id := get[uuid.UUID](b, `select id from oxbow.memories where user_id = 'ann'`)
+		b.exec(`select oxbow.touch('ann', array[$1::uuid])`, id)
+		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('flush_activity', 'default', 1, '{}')`)
+		b.work()
+		said := get[[]string](b, `select array_agg(distinct aspect order by aspect) from oxbow.why('ann', $1)`, id)
+		require.Subset(b, said, []string{"origin", "kept", "used", "fades"})
+		return "sentences about " + strings.Join(said, ", ")
+	}},
 	{"W", "identity fades more slowly than what is temporary: 0.4545 and 0.3077 after 180 days", func(b *bundle) string {
 		return b.figures("%.4f and %.4f", b.aged("identity")(`"time"`, 180), b.aged("temporary")(`"time"`, 180))
 	}},
