@@ -16,9 +16,9 @@ import (
 // workers 45 seconds after the limit of a provider's call, and looks every 30 seconds.
 const drainTime = 10 * time.Minute
 
-// long matches checks of a killed worker. They may run for 4 minutes, and nothing waits for them.
-const long = `(kind in ('consistency_check', 'vector_index') and state = 'running'
-	and attempted_at > now() - interval '6 minutes')`
+// long matches jobs of a killed worker that may run for up to 10 minutes, and for which nothing waits.
+const long = `(kind in ('consistency_check', 'vector_index', 'molt', 'pattern') and state = 'running'
+	and attempted_at > now() - interval '12 minutes')`
 
 // heal ends all faults, starts two workers, ends the sessions, and waits until nothing is left to do.
 func (r *run) heal(ctx context.Context) error {
