@@ -166,10 +166,11 @@ func (m *molting) embed(ctx context.Context) error {
 	return nil
 }
 
-// improve tries the proposals that wait, or else the candidates for each sign, until one gains.
+// improve tries the proposals that wait, or else the candidates for each sign, until one gains. In the mode auto it also
+// tries again what gained and was not adopted: a run ended there, or the mode was suggest.
 func (m *molting) improve(ctx context.Context) error {
 	for _, s := range slices.Backward(m.recent) {
-		if s.State == "proposed" {
+		if s.State == "proposed" || s.State == "tried" && m.policies["molt_mode"].Value == 2 {
 			metric := s.Metric
 			if metric == "" {
 				metric = molt.MRR

@@ -118,7 +118,7 @@ end $$;
 call oxbow.grant_worker('propose_policy');
 
 -- note_trial records how a proposal did on past replies: it is rejected, or tried, which an operator or adopt_strategy
--- may adopt. It has no effect on a strategy that is no longer a proposal.
+-- may adopt. It has no effect on a strategy that was adopted or rejected.
 create or replace function oxbow.note_trial(_version bigint, _gained boolean, _metric text, _answers integer,
   _before double precision, _after double precision, _low double precision) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
@@ -126,7 +126,7 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
      set state = case when _gained then 'tried' else 'rejected' end, metric = _metric, answers = _answers,
          metric_before = _before, metric_after = _after, low = _low, tried_at = clock_timestamp(),
          ended_at = case when _gained then null else clock_timestamp() end
-   where s.version = _version and s.state = 'proposed';
+   where s.version = _version and s.state in ('proposed', 'tried');
 $$;
 call oxbow.grant_worker('note_trial');
 
