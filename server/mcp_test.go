@@ -220,6 +220,65 @@ var toolCases = map[string]toolCase{
 			require.Equal(t, "done", must[object](m, "get_operation", object{"id": a.OperationID})["state"])
 		}
 	},
+	"give_feedback": func(t *testing.T, b *bench, m model, user string, w words) func() {
+		a := must[server.Added](m, "add_memory", object{"content": w.home})
+		must[server.Created](m, "give_feedback", object{"kind": "wrong", "ids": []any{a.ID}, "query": w.question})
+		return func() {
+			require.NotContains(t, must[memories](m, "search_memories", object{"q": w.question}).contents(), w.home)
+			text, isError := m.call("give_feedback", object{"kind": "wrong", "ids": []any{uuid.New()}})
+			require.True(t, isError)
+			require.Contains(t, text, "has no memory")
+		}
+	},
+	"add_instruction": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
+		must[server.Created](m, "add_instruction", object{"text": w.topic, "aspect": "tone"})
+		text, isError := m.call("get_context", object{})
+		require.False(t, isError)
+		require.Contains(t, text, w.topic)
+		return nil
+	},
+	"end_instruction": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
+		made := must[server.Created](m, "add_instruction", object{"content": w.topic})
+		for _, did := range []bool{true, false} {
+			require.Equal(t, server.Changed{Changed: did}, must[server.Changed](m, "end_instruction", object{"id": made.ID}))
+		}
+		text, _ := m.call("get_context", object{})
+		require.NotContains(t, text, w.topic)
+		return nil
+	},
+	"add_intention": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
+		must[server.Created](m, "add_intention", object{"content": w.tea, "kind": "reminder", "due_at": "2035-05-20T09:00:00+02:00"})
+		text, isError := m.call("add_intention", object{"content": w.home, "recurrence": "FREQ=DAILY"})
+		require.True(t, isError)
+		require.Contains(t, text, "due_at")
+		return nil
+	},
+	"list_upcoming": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
+		must[server.Created](m, "add_instruction", object{"content": w.topic})
+		must[server.Created](m, "add_intention", object{"content": w.tea, "due_at": "2035-05-20T09:00:00+02:00"})
+		must[server.Created](m, "add_intention", object{"content": w.home, "due_at": "2036-05-20"})
+		type list struct{ Items []memory }
+		found := must[list](m, "list_upcoming", object{"until": "2036"})
+		require.Equal(t, []string{w.topic, w.tea}, memories{Memories: found.Items}.contents())
+		require.Len(t, must[list](m, "list_upcoming", object{}).Items, 3)
+		return nil
+	},
+	"close_intention": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
+		for _, outcome := range []string{"done", "dropped"} {
+			made := must[server.Created](m, "add_intention", object{"content": w.tea})
+			require.True(t, must[server.Changed](m, "close_intention", object{"id": made.ID, "outcome": outcome}).Changed)
+		}
+		return nil
+	},
+	"explain": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
+		a := must[server.Added](m, "add_memory", object{"content": w.home})
+		said := must[struct {
+			Sentences []struct{ Aspect, Sentence string }
+		}](m, "explain", object{"id": a.ID}).Sentences
+		require.Equal(t, "origin", said[0].Aspect)
+		require.NotEmpty(t, said[0].Sentence)
+		return nil
+	},
 	"timeline": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
 		a := must[server.Added](m, "add_memory", object{"content": w.home, "valid_at": "2020"})
 		must[server.Added](m, "update_memory", object{"id": a.ID, "content": w.moved, "valid_at": "2024-05-01"})
@@ -417,7 +476,7 @@ func TestToolsTable(t *testing.T) {
 		changes := "nothing"
 		switch {
 		case *tool.Annotations.DestructiveHint:
-			changes = "hides"
+			changes = "hides or ends"
 		case !tool.Annotations.ReadOnlyHint:
 			changes = "adds"
 		}

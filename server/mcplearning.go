@@ -1,0 +1,136 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow"
+)
+
+func (m *mcpServer) registerLearning() {
+	tool(m, "give_feedback", "Give feedback", `Store what the user said of an answer: that the memories it rested on `+
+		`are helpful, wrong, outdated, not about them, or too much. Name these memories.`,
+		writes(false), arguments("kind", "ids", "query", "reason"), m.giveFeedback)
+	tool(m, "add_instruction", "Add an instruction", `Store how the user wants to be answered from now on, such as `+
+		`"Answer in German" or "Be brief", only when the user says so. get_context begins with it.`,
+		writes(false), arguments("content", "aspect", "context"), m.addInstruction)
+	tool(m, "end_instruction", "End an instruction", `End a standing instruction, when the user no longer wants it.`,
+		writes(true), arguments("id", "reason"), m.endInstruction)
+	tool(m, "add_intention", "Add a reminder or plan", `Store what the user intends or wants to be reminded of, with `+
+		`its time, recurrence or condition. The time needs an offset, as in 2026-05-20T09:00:00+02:00.`,
+		writes(false), arguments("content", "kind", "due_at", "precision", "recurrence", "condition"), m.addIntention)
+	tool(m, "list_upcoming", "List what is due", `List the user's standing instructions, and what is open or due, the `+
+		`earliest first.`,
+		reads, arguments("until", "limit", "max_tokens"), m.listUpcoming)
+	tool(m, "close_intention", "Close an intention", `Mark a reminder or plan as done or dropped.`,
+		writes(true), arguments("id", "outcome", "reason"), m.closeIntention)
+	tool(m, "explain", "Explain", `Explain in sentences why a memory, a trait or anything else with an id is known, `+
+		`what it rests on, and when it fades.`,
+		reads, arguments("id", "max_tokens"), m.explain)
+}
+
+func (m *mcpServer) giveFeedback(ctx context.Context, user string, in Opinion) (Created, error) {
+	return created(m.client.Feedback(ctx, user, oxbow.Feedback{Kind: in.Kind, IDs: in.IDs, Query: in.Query,
+		Reason: in.Reason}))
+}
+
+func (m *mcpServer) addInstruction(ctx context.Context, user string, in NewInstruction) (Created, error) {
+	return created(m.client.Instruct(ctx, user, oxbow.NewInstruction(in)))
+}
+
+func (m *mcpServer) endInstruction(ctx context.Context, user string, in forgetArguments) (Changed, error) {
+	return changed(m.client.EndInstruction(ctx, user, in.ID, in.Reason.Reason))
+}
+
+func (m *mcpServer) addIntention(ctx context.Context, user string, in NewIntention) (Created, error) {
+	return created(m.client.Intend(ctx, user, oxbow.NewIntention(in)))
+}
+
+type upcomingArguments struct {
+	Until time.Time `json:"until,omitzero" doc:"Only what is due until then. Default: everything"`
+	Limit int       `json:"limit,omitzero" minimum:"1" maximum:"1000" default:"50"`
+	Budget
+}
+
+// upcoming is what the user wants: instructions, and what is open or due.
+type upcoming struct {
+	Kind      string    `json:"kind" doc:"instruction, intention, goal or reminder"`
+	ID        uuid.UUID `json:"id"`
+	Content   string    `json:"content"`
+	Shortened bool      `json:"shortened,omitzero"`
+	DueAt     time.Time `json:"due_at,omitzero"`
+	Precision string    `json:"precision,omitzero" doc:"minute, day, week, month, year or none"`
+	Condition string    `json:"condition,omitzero"`
+	State     string    `json:"state,omitzero" doc:"open or due"`
+}
+
+func (u *upcoming) content() (*string, *bool) { return &u.Content, &u.Shortened }
+
+type upcomingList struct {
+	Items   []upcoming `json:"items"`
+	LeftOut int        `json:"left_out,omitzero" doc:"How many max_tokens left out"`
+}
+
+func (m *mcpServer) listUpcoming(ctx context.Context, user string, in upcomingArguments) (out upcomingList, err error) {
+	standing, err := m.client.Instructions(ctx, user, false)
+	if err != nil {
+		return out, err
+	}
+	due, err := m.client.Upcoming(ctx, user, in.Until, cmp.Or(in.Limit, 50))
+	if err != nil {
+		return out, err
+	}
+	var all []upcoming
+	for _, i := range standing {
+		all = append(all, upcoming{Kind: "instruction", ID: i.ID, Content: i.Content})
+	}
+	for _, i := range due {
+		all = append(all, upcoming{Kind: i.Kind, ID: i.ID, Content: i.Content, DueAt: i.DueAt, Precision: i.Precision,
+			Condition: i.Condition, State: i.State})
+	}
+	out.Items, out.LeftOut = fit(all, in.tokens())
+	return out, nil
+}
+
+type closeArguments struct {
+	IDArgument
+	Outcome string `json:"outcome" enum:"done,dropped"`
+	Reason
+}
+
+func (m *mcpServer) closeIntention(ctx context.Context, user string, in closeArguments) (Changed, error) {
+	if in.Outcome == "dropped" {
+		return changed(m.client.DropIntention(ctx, user, in.ID, in.Reason.Reason))
+	}
+	return changed(m.client.CompleteIntention(ctx, user, in.ID, in.Reason.Reason))
+}
+
+// why is a sentence of an explanation.
+type why struct {
+	Aspect    string `json:"aspect" doc:"origin, basis, kept, used or fades"`
+	Sentence  string `json:"sentence"`
+	Shortened bool   `json:"shortened,omitzero"`
+}
+
+func (w *why) content() (*string, *bool) { return &w.Sentence, &w.Shortened }
+
+type explanation struct {
+	Sentences []why `json:"sentences"`
+	LeftOut   int   `json:"left_out,omitzero" doc:"How many max_tokens left out"`
+}
+
+func (m *mcpServer) explain(ctx context.Context, user string, in idArguments) (out explanation, err error) {
+	said, err := m.client.Why(ctx, user, in.ID)
+	if err != nil {
+		return out, err
+	}
+	all := make([]why, len(said))
+	for i, s := range said {
+		all[i] = why{Aspect: s.Aspect, Sentence: s.Sentence}
+	}
+	out.Sentences, out.LeftOut = fit(all, in.tokens())
+	return out, nil
+}
