@@ -204,6 +204,17 @@ func TestMoltModes(t *testing.T) {
 	require.Less(t, m.policy("recall_recency"), 6.0)
 	require.NoError(t, store.RollbackStrategy(t.Context(), m.pool, suggested[0].Version))
 	require.Equal(t, 6.0, m.policy("recall_recency"))
+	for language, want := range map[string][]string{
+		"en": {"recall_recency from 6 to", "It was tried on", "It was adopted on", "rolled back on"},
+		"zh": {"把recall_recency从6改为", "个过去的回答试过", "被采用", "被撤销"},
+	} {
+		said, err := store.WhyStrategy(t.Context(), m.pool, suggested[0].Version, language)
+		require.NoError(t, err)
+		require.Len(t, said, len(want))
+		for i, text := range want {
+			require.Contains(t, said[i].Sentence, text)
+		}
+	}
 	require.ErrorContains(t, store.AdoptStrategy(t.Context(), m.pool, 99), "no strategy has the version 99")
 	_, err := store.ProposePolicy(t.Context(), m.pool, "recall_recency", 11, "", "request")
 	require.ErrorContains(t, err, "value of recall_recency must be between 0 and 10")

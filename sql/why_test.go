@@ -37,14 +37,16 @@ func TestWhy(t *testing.T) {
 				user, next)
 			instruction := one[string](t, tx, "select oxbow.instruct($1, 'Be brief', 'length')", user)
 			skill := one[string](t, tx, "select oxbow.learn_skill($1, 'Knot', '{tie}')", user)
+			exec(t, tx, "select oxbow.learn_skill($1, 'Knot', '{tie, pull}')", user)
 			intention := one[string](t, tx, "select oxbow.intend($1, 'Swim', '2030-01-05 08:00+08')", user)
 			day := at.In(time.FixedZone("", 8*3600)).Format(time.DateOnly)
 			want := map[string][]string{
 				fact: {"A newer memory replaced it", "更新的记忆取代"}, next: {"It rests on an earlier memory.", "它基于1条更早的记忆"},
-				core:       {"tier core and does not weaken. The person confirmed it.", "core层,不会变弱。本人确认过它。"},
-				trait:      {"Its confidence is 0.70 (established)", "它的置信度是0.70(established)"},
-				adjustment: {"It followed on", "因为反馈而产生"}, instruction: {"It holds until", "它一直有效"},
-				skill: {"It is version 1", "这是第1版"}, intention: {"It is for 2030-01-05 (open).", "它的时间是2030-01-05(open)"},
+				core:       {"tier core and does not weaken. The person confirmed it.", "核心层,不会变弱。本人确认过它。"},
+				trait:      {"Its confidence is 0.70 (established)", "它的置信度是0.70(确立)"},
+				adjustment: {"It followed on", "因为反馈而产生"}, instruction: {"It is used for every reply.", "它用于每个回答。"},
+				skill:     {"A newer version replaced it", "更新的版本取代"},
+				intention: {"It is for 2030-01-05 (open).", "它的时间是2030-01-05(还没到)"},
 			}
 			for id, texts := range want {
 				text := texts[0]
@@ -53,6 +55,10 @@ func TestWhy(t *testing.T) {
 				}
 				require.Contains(t, why(id), text)
 				require.NotContains(t, why(id), "%")
+				if language != "en" {
+					sentences := all[string](t, tx, "select sentence from oxbow.why($1, $2::text::uuid)", user, id)
+					require.NotRegexp(t, "[A-Za-z]{2}", strings.Join(sentences, "\n"))
+				}
 			}
 			require.Contains(t, why(core), map[string]string{"en": fmt.Sprintf("An application stored it on %s.", day),
 				"zh-CN": fmt.Sprintf("应用在%s存入了它。", day)}[language])

@@ -39,6 +39,12 @@ func Strategies(ctx context.Context, db DB, limit int) ([]Strategy, error) {
 		  from oxbow.strategies order by version desc limit $1`, limit)
 }
 
+// WhyStrategy explains a strategy in sentences, in English or Chinese.
+func WhyStrategy(ctx context.Context, db DB, version int64, language string) ([]Sentence, error) {
+	return list[Sentence](ctx, db, "explain a strategy", `
+		select aspect, sentence, '{}'::uuid[] as refs from oxbow.why_strategy($1, $2)`, version, language)
+}
+
 // MoltPolicies returns all policies by name.
 func MoltPolicies(ctx context.Context, db DB) (molt.Policies, error) {
 	found, err := list[molt.Policy](ctx, db, "read policies", `select name, value, "default", minimum, maximum from oxbow.policies`)

@@ -18,8 +18,8 @@ var moltModes = []string{"off", "suggest", "auto"}
 
 func strategiesCommand(a *app) *cobra.Command {
 	var limit int
-	var adopt, rollback int64
-	var mode string
+	var adopt, rollback, why int64
+	var mode, language string
 	cmd := &cobra.Command{
 		Use:   "strategies",
 		Short: "Show which policies were tried and changed, and change them",
@@ -31,7 +31,8 @@ the latest first, and the mode of the job:
   auto     it adopts changes that gain`,
 		Example: `  oxbow strategies --mode suggest
   oxbow strategies --adopt 7
-  oxbow strategies --rollback 7`,
+  oxbow strategies --rollback 7
+  oxbow strategies --why 7`,
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
@@ -39,9 +40,23 @@ the latest first, and the mode of the job:
 	f.Int64Var(&adopt, "adopt", 0, "set the policies of this version first")
 	f.Int64Var(&rollback, "rollback", 0, "restore the policies that this version replaced first")
 	f.StringVar(&mode, "mode", "", "set the mode first: "+strings.Join(moltModes, ", "))
-	cmd.MarkFlagsMutuallyExclusive("adopt", "rollback")
+	f.Int64Var(&why, "why", 0, "explain this version in sentences instead")
+	f.StringVar(&language, "language", "en", "`language` of the sentences: en or zh")
+	cmd.MarkFlagsMutuallyExclusive("adopt", "rollback", "why")
+	cmd.MarkFlagsMutuallyExclusive("mode", "why")
 	a.jsonFlag(f)
 	cmd.RunE = a.onDatabase(func(ctx context.Context, d *database, _ []string) error {
+		if why != 0 {
+			reasons, err := store.WhyStrategy(ctx, d.pool, why, language)
+			if err != nil {
+				return err
+			}
+			return d.output(reasons, func() {
+				for _, r := range reasons {
+					d.printf("%s\n", r.Sentence)
+				}
+			})
+		}
 		if mode != "" {
 			value := slices.Index(moltModes, mode)
 			if value < 0 {

@@ -36,6 +36,18 @@ create or replace function oxbow.why_day(_at timestamptz, _zone text) returns te
 language sql stable parallel safe
 return to_char(_at at time zone _zone, 'YYYY-MM-DD');
 
+-- why_word is a word of the schema in the language of a sentence.
+create or replace function oxbow.why_word(_word text, _zh boolean) returns text
+language sql immutable parallel safe
+return coalesce(case when _zh then case _word
+    when 'core' then '核心' when 'system' then '系统'
+    when 'summary' then '摘要' when 'tag' then '标签' when 'trace' then '痕迹' when 'archive' then '归档'
+    when 'trend' then '趋势' when 'candidate' then '候选' when 'emerging' then '浮现' when 'established' then '确立'
+    when 'open' then '还没到' when 'due' then '已到' when 'done' then '已完成' when 'dropped' then '已放弃'
+    when 'memory_weight' then '记忆权重' when 'trait_confidence' then '特质置信度' when 'relation_weight' then '关系权重'
+    when 'work' then '工作' when 'personal' then '生活' when 'social' then '社交' when 'learning' then '学习' end end,
+  replace(_word, '_', ' '));
+
 -- why_memory explains a fact, an episode or a chunk of a document.
 create or replace function oxbow.why_memory(_m oxbow.memories, _zh boolean, _zone text)
 returns table (aspect text, sentence text, refs jsonb)
@@ -125,7 +137,7 @@ begin
            round(_weight.weight::numeric, 2), round(_weight.importance::numeric, 2), round(_weight."time"::numeric, 2),
            round(_weight.strength::numeric, 2), round((_weight.reinforcement * _weight.momentum)::numeric, 2),
            round(_weight.conflict::numeric, 2)) end
-    || case when _m.tier = 'normal' then '' when _zh then '它属于' || _m.tier || '层,不会变弱。'
+    || case when _m.tier = 'normal' then '' when _zh then '它属于' || oxbow.why_word(_m.tier, true) || '层,不会变弱。'
             else format(' It is in the tier %s and does not weaken.', _m.tier) end
     || case when not _m.verified then '' when _zh then '本人确认过它。' else ' The person confirmed it.' end;
   return next;
@@ -158,7 +170,8 @@ begin
       from oxbow.weight_crossings(_m.user_id, _m.id, _rules.level_summary_weight, _now, 36525) c
      where c.below order by c."when" limit 1;
     sentence := case
-      when _m.level <> 'full' then case when _zh then format('它已压缩为%s;被用到时会恢复原文。', _m.level)
+      when _m.level <> 'full' then case when _zh then format('它已压缩为%s;被用到时会恢复原文。',
+          oxbow.why_word(_m.level::text, true))
         else format('It is compressed to a %s; a use brings its text back.', _m.level) end
       when not found then case when _zh then '一百年内它不会变弱。' else 'It does not fade within a hundred years.' end
       else case when _zh then '如果没有人用到它,它在%s之后会被压缩成摘要。'
@@ -219,7 +232,8 @@ begin
   end if;
   _confidence := oxbow.trait_confidence_at(_m.trait_confidence, _m.trait_subtype, _m.trait_reinforcement_count,
                                            _m.trait_confidence_at, _now);
-  sentence := case when _zh then format('它的置信度是%s(%s),被强化%s次。', round(_confidence::numeric, 2), _stage,
+  sentence := case when _zh then format('它的置信度是%s(%s),被强化%s次。', round(_confidence::numeric, 2),
+                                        oxbow.why_word(_stage, true),
                                         coalesce(_m.trait_reinforcement_count, 0))
     else format('Its confidence is %s (%s), reinforced %s times.', round(_confidence::numeric, 2), _stage,
                 coalesce(_m.trait_reinforcement_count, 0)) end;
@@ -256,10 +270,11 @@ begin
   select * into a from oxbow.adjustments j where j.user_id = _user_id and j.id = _id;
   if found then
     return query values
-      ('origin', format(case when _zh then '它在%s因为反馈而产生:%s。' else 'It followed on %s from feedback: %s.' end,
-                        oxbow.why_day(a.at, _zone), a.cause), to_jsonb(a.signals)),
+      ('origin', case when _zh then format('它在%s因为反馈而产生(%s条信号)。', oxbow.why_day(a.at, _zone), cardinality(a.signals))
+                   else format('It followed on %s from feedback: %s.', oxbow.why_day(a.at, _zone), a.cause) end,
+                 to_jsonb(a.signals)),
       ('basis', format(case when _zh then '它把%s从%s改为%s。' else 'It changed the %s from %s to %s.' end,
-                       replace(a.kind, '_', ' '), round(a.before::numeric, 3), round(a.after::numeric, 3)),
+                       oxbow.why_word(a.kind, _zh), round(a.before::numeric, 3), round(a.after::numeric, 3)),
                 case when a.memory_id is null then '[]'::jsonb else jsonb_build_array(a.memory_id) end),
       ('kept', case when a.undone_at is not null
                  then format(case when _zh then '它在%s被撤销(%s)。' else 'It was undone on %s (%s).' end,
@@ -278,12 +293,21 @@ begin
       ('origin', format(case when i.source = 'conversation' then _heard when _zh then '应用在%s存入了它。'
                              else 'An application stored it on %s.' end, oxbow.why_day(i.created_at, _zone)),
                  case when i.message_id is null then '[]'::jsonb else jsonb_build_array(i.message_id) end),
-      ('kept', case when i.ended_at is not null
-                 then format(case when _zh then '它在%s结束:%s。' else 'It ended on %s: %s.' end,
-                             oxbow.why_day(i.ended_at, _zone), coalesce(i.reason, '-'))
-                 when _zh then '它一直有效,直到有新的要求或被取消。'
-                 else 'It holds until a newer one replaces it or the person takes it back.' end,
-               case when i.replaced_by is null then '[]'::jsonb else jsonb_build_array(i.replaced_by) end);
+      ('kept', case when i.ended_at is null then case when _zh then '它一直有效,直到有新的要求或被取消。'
+                 else 'It holds until a newer one replaces it or the person takes it back.' end
+                 else format(case when i.replaced_by is not null then case when _zh then '它在%s被更新的要求取代。'
+                   else 'A newer one replaced it on %s.' end
+                   when _zh then '它在%s结束。' else 'It ended on %s.' end, oxbow.why_day(i.ended_at, _zone)) end,
+               case when i.replaced_by is null then '[]'::jsonb else jsonb_build_array(i.replaced_by) end),
+      ('used', case when i.ended_at is not null then case when _zh then '它不再使用。' else 'It is not used any more.' end
+                 when i.session_id is not null then case when _zh then '它只用于一次对话。' else 'It is used in one conversation only.' end
+                 when i.context is not null then format(case when _zh then '它用于%s场合的每个回答。'
+                   else 'It is used for every reply in the context %s.' end, oxbow.why_word(i.context, _zh))
+                 when i.agent_id is not null then case when _zh then '它用于一个助手的每个回答。'
+                   else 'It is used for every reply of one agent.' end
+                 when _zh then '它用于每个回答。' else 'It is used for every reply.' end, '[]'::jsonb),
+      ('fades', case when i.ended_at is not null then case when _zh then '它只作为历史保留。' else 'It is kept as history.' end
+                 when _zh then '它不会变弱。' else 'It does not fade.' end, '[]'::jsonb);
     return;
   end if;
   select * into s from oxbow.skills k where k.user_id = _user_id and k.id = _id;
@@ -293,7 +317,17 @@ begin
                              else 'An application stored it on %s.' end, oxbow.why_day(s.created_at, _zone)),
                  case when s.message_id is null then '[]'::jsonb else jsonb_build_array(s.message_id) end),
       ('kept', format(case when _zh then '这是第%s版,成功%s次,失败%s次。' else 'It is version %s; it worked %s times and failed %s times.' end,
-                      s.version, s.successes, s.failures), '[]'::jsonb);
+                      s.version, s.successes, s.failures)
+               || case when s.ended_at is null then ''
+                       else format(case when s.replaced_by is not null then case when _zh then '它在%s被更新的版本取代。'
+                         else ' A newer version replaced it on %s.' end
+                         when _zh then '它在%s结束。' else ' It ended on %s.' end, oxbow.why_day(s.ended_at, _zone)) end,
+               case when s.replaced_by is null then '[]'::jsonb else jsonb_build_array(s.replaced_by) end),
+      ('used', case when s.used_at is null then case when _zh then '还没有人用到它。' else 'Nobody has used it yet.' end
+                 else format(case when _zh then '最近一次用到是%s。' else 'It was last used on %s.' end,
+                             oxbow.why_day(s.used_at, _zone)) end, '[]'::jsonb),
+      ('fades', case when s.ended_at is not null then case when _zh then '它只作为历史保留。' else 'It is kept as history.' end
+                 when _zh then '它不会变弱。' else 'It does not fade.' end, '[]'::jsonb);
     return;
   end if;
   select * into n from oxbow.intentions o where o.user_id = _user_id and o.id = _id;
@@ -304,9 +338,15 @@ begin
                  case when n.message_id is null then '[]'::jsonb else jsonb_build_array(n.message_id) end),
       ('kept', case when n.closed_at is not null
                  then format(case when _zh then '它在%s结束(%s)。' else 'It was closed on %s (%s).' end,
-                             oxbow.why_day(n.closed_at, _zone), n.state)
+                             oxbow.why_day(n.closed_at, _zone), oxbow.why_word(n.state, _zh))
                  when n.due_at is null then case when _zh then '它没有确定的时间。' else 'It has no time.' end
                  else format(case when _zh then '它的时间是%s(%s)。' else 'It is for %s (%s).' end,
-                             oxbow.why_day(n.due_at, _zone), n.state) end, '[]'::jsonb);
+                             oxbow.why_day(n.due_at, _zone), oxbow.why_word(n.state, _zh)) end
+               || case when n.recurrence is null then '' when _zh then '它会重复。' else ' It recurs.' end, '[]'::jsonb),
+      ('used', case when n.became_due_at is null then case when _zh then '它还没有提醒过。' else 'It was not due yet.' end
+                 else format(case when _zh then '它在%s提醒过。' else 'It became due on %s.' end,
+                             oxbow.why_day(n.became_due_at, _zone)) end, '[]'::jsonb),
+      ('fades', case when n.closed_at is not null then case when _zh then '它已经结束。' else 'It is closed.' end
+                 when _zh then '它会保留,直到完成或放弃。' else 'It stays until it is done or dropped.' end, '[]'::jsonb);
   end if;
 end $$;
