@@ -16,5 +16,5 @@ type Sentence = store.Sentence
 // Why explains a memory, a trait, an adjustment, an instruction, a skill or an intention, in sentences in the user's
 // language (English or Chinese). ErrNotFound if the user has nothing of that id.
 func (c *Client) Why(ctx context.Context, userID string, id uuid.UUID) ([]Sentence, error) {
-	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]Sentence, error) { return store.Why(ctx, tx, userID, id) })
+	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]Sentence, error) { return store.Why(ctx, tx, userID, id, "") })
 }

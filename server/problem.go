@@ -27,6 +27,7 @@ var statuses = []struct {
 	{store.ErrNoAdjustment, http.StatusNotFound},
 	{store.ErrNoInstruction, http.StatusNotFound},
 	{store.ErrNoSkill, http.StatusNotFound},
+	{store.ErrNoStrategy, http.StatusNotFound},
 	{store.ErrNoIntention, http.StatusNotFound},
 	{store.ErrOtherRequest, http.StatusUnprocessableEntity},
 	{oxbow.ErrSuperseded, http.StatusConflict},

@@ -76,6 +76,8 @@ func TestInstructionsInContext(t *testing.T) {
 	require.Equal(t, "## How the user wants to be answered\n- Always answer me in German\n"+rest, block(""))
 	require.Equal(t, "## How the user wants to be answered\n- Call me Sam\n- Always answer me in German\n"+rest,
 		block(", agent => 'a'"))
+	require.Equal(t, []string{"Call me Sam false", "Always answer me in German false", "Prefers short answers true"},
+		all[string](t, tx, "select content || ' ' || inferred from oxbow.instructions_of($1)", ann(t)))
 	exec(t, tx, "select oxbow.instruct($1, 'Say ' || n || repeat(' very loud', 20)) from generate_series(1, 40) n", ann(t))
 	require.Contains(t, block(", max_tokens => 300"), "likes boats")
 }

@@ -59,7 +59,7 @@ var shadowCalls = []string{
 	"set_tier($1, $2[1], 'core', 'why')", "supersede($1, $2[1], 'A ship.', $3, '{}', 'why', 'who')",
 	"timeline($1, 'boat')", "timeline($1, 'boat', $4, '{fact}', 1)", "touch($1, $2, true)", "touch($1, $2[1:1], false)",
 	"traits_as_of($1, $3)", "traits_as_of($1, now())", "verify($1, $2[1], true, 'why')", "versions($1, $2[1])",
-	"why($1, $2[1])", "why($1, $2[2])", "weight($1, $2[1])", "weight($1, $2[1], $3)",
+	"why($1, $2[1])", "why($1, $2[1], 'zh')", "why($1, $2[2])", "weight($1, $2[1])", "weight($1, $2[1], $3)",
 	"weight_crossings($1, $2[1], 0.3)", "weight_crossings($1, $2[1], 0.3, $3, 900)",
 }
 

@@ -42,11 +42,11 @@ func TestWhy(t *testing.T) {
 			day := at.In(time.FixedZone("", 8*3600)).Format(time.DateOnly)
 			want := map[string][]string{
 				fact: {"A newer memory replaced it", "更新的记忆取代"}, next: {"It rests on an earlier memory.", "它基于1条更早的记忆"},
-				core:       {"tier core and does not weaken. The person confirmed it.", "核心层,不会变弱。本人确认过它。"},
-				trait:      {"Its confidence is 0.70 (established)", "它的置信度是0.70(确立)"},
+				core:       {"tier core and does not weaken. The person confirmed it.", "核心层，不会变弱。本人确认过它。"},
+				trait:      {"Its confidence is 0.70 (established)", "它的置信度是0.70（确立）"},
 				adjustment: {"It followed on", "因为反馈而产生"}, instruction: {"It is used for every reply.", "它用于每个回答。"},
 				skill:     {"A newer version replaced it", "更新的版本取代"},
-				intention: {"It is for 2030-01-05 (open).", "它的时间是2030-01-05(还没到)"},
+				intention: {"It is for 2030-01-05 (open).", "它的时间是2030-01-05（还没到）"},
 			}
 			for id, texts := range want {
 				text := texts[0]
@@ -63,6 +63,9 @@ func TestWhy(t *testing.T) {
 			require.Contains(t, why(core), map[string]string{"en": fmt.Sprintf("An application stored it on %s.", day),
 				"zh-CN": fmt.Sprintf("应用在%s存入了它。", day)}[language])
 			require.Contains(t, why(next), map[string]string{"en": "compressed to a summary after", "zh-CN": "被压缩成摘要"}[language])
+			require.Contains(t, all[string](t, tx, "select sentence from oxbow.why($1, $2::text::uuid, $3)", user, instruction,
+				map[string]string{"en": "zh", "zh-CN": "en"}[language]), map[string]string{"en": "它用于每个回答。",
+				"zh-CN": "It is used for every reply."}[language], "in the language that is asked for")
 			require.ErrorContains(t, fails(t, tx, "select oxbow.why($1, gen_random_uuid())", user), "has no memory")
 			asApp(t, tx)
 			setUser(t, tx, bob(t))

@@ -47,6 +47,8 @@ var (
 	ErrNoIntention = errors.New("no such intention")
 	// ErrNoWebhook reports that no such webhook exists.
 	ErrNoWebhook = errors.New("no such webhook")
+	// ErrNoStrategy reports that no such strategy exists, or that it is not adopted.
+	ErrNoStrategy = errors.New("no such strategy")
 	// ErrDenied reports that the database role lacks a privilege or may only see another user.
 	ErrDenied = errors.New("the database refuses access")
 	// ErrNotMigrated reports that the database has no Oxbow schema.
@@ -117,6 +119,7 @@ var known = map[string]struct {
 	"OX133": {ErrNoSkill, ""},
 	"OX134": {ErrNoIntention, ""},
 	"OX135": {ErrNoWebhook, ""},
+	"OX136": {ErrNoStrategy, ""},
 	"42501": {ErrDenied, "connect as a member of oxbow_worker or of the schema's owner"},
 	"3F000": {ErrNotMigrated, "run oxbow migrate up"},                     // invalid_schema_name
 	"42P01": {ErrNotMigrated, "run oxbow migrate up"},                     // undefined_table

@@ -28,6 +28,7 @@ type Instruction struct {
 	AgentID    string    `json:"agent_id,omitzero"`
 	Session    string    `json:"session_id,omitzero"`
 	Priority   int       `json:"priority"`
+	Inferred   bool      `json:"inferred,omitzero"` // not said: a trait, whose id it has
 	CreatedAt  time.Time `json:"created_at"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 	ReplacedBy uuid.UUID `json:"replaced_by,omitzero"`
@@ -45,7 +46,7 @@ func Instruct(ctx context.Context, db DB, userID, actor string, n NewInstruction
 // Instructions returns a user's instructions, the most important first. With ended it also returns those that ended.
 func Instructions(ctx context.Context, db DB, userID string, ended bool) ([]Instruction, error) {
 	return list[Instruction](ctx, db, "read the instructions", `
-		select id, content, aspect, context, agent_id, session, priority, created_at, ended_at, replaced_by, reason
+		select id, content, aspect, context, agent_id, session, priority, inferred, created_at, ended_at, replaced_by, reason
 		  from oxbow.instructions_of($1, ended => $2)`, userID, ended)
 }
 

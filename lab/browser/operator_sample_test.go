@@ -52,6 +52,10 @@ func operate(t testing.TB, pool *pgxpool.Pool) {
 		  from (select * from oxbow.memories_fact where user_id like 'reader-%' order by id limit 40) m,
 		       generate_series(1, 28) d, unnest('{used,mentioned,negated}'::text[]) with ordinality c(cause, nth)
 		 where (d * 5 + ascii(right(m.id::text, 1)) * c.nth) % (3 * c.nth) = 0`)
+	exec(`select oxbow.propose_policy('recall_recency', 0.05, 'the first memory that was used came sixth');
+		select oxbow.note_trial(1, true, 'mrr', 120, 0.41, 0.58, 0.1);
+		insert into oxbow.webhooks (url, secret, last_at, last_status)
+		values ('https://hooks.example.com/reminders', '\x00', now(), '204 No Content')`)
 	exec(`insert into oxbow.river_job (kind, queue, args, state, attempt, finalized_at, created_at, scheduled_at, errors)
 		select k, 'default', jsonb_build_object('user_id', u), 'discarded', 25, now() - a, now() - a - interval '1 day',
 		       now() - a, array[jsonb_build_object('error', e)]

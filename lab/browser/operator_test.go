@@ -48,6 +48,7 @@ var operatorPages = []struct{ path, has string }{
 	{"/operator/reviews", ".rows"},
 	{"/operator/recall", ".ask"},
 	{"/operator/recall?user=mira&q=Where+does+Mira+bake+bread%3F&limit=3", ".answer"},
+	{"/operator/molt", ".rows"},
 	{"/operator/users", ".users"},
 	{"/operator/users?find=nobody", ".note"},
 	{"/operator/user?id=mira", "dl"},

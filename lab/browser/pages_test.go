@@ -24,7 +24,7 @@ var axe string
 
 // personPages are the pages of a person. A word in braces stands for the first link of that kind.
 var personPages = []string{"/", "{trait}", "{trait}/delete", "/facts", "/memories", "/memories?q=bread", "{memory}",
-	"{memory}/erase", "/activity", "/activity?show=accesses", "/settings", "/erase", "/login"}
+	"{memory}/erase", "/wishes", "/activity", "/activity?show=accesses", "/settings", "/erase", "/login"}
 
 func TestPages(t *testing.T) {
 	s := setup(t)
@@ -192,6 +192,31 @@ func acts(w *tab, v visitor, l life) {
 	w.click(`form[action$="/erase"] button`)
 	w.see("code")
 	w.saves("a[download]", "oxbow-receipt.json", `"proof"`)
+
+	w.goTo("/memories?type=episodic")
+	w.click(".rows a")
+	w.click(`details:has([action$="/feedback"]) summary`, false)
+	w.see("#question")
+	w.click(`input[value="too_much"]`, false)
+	w.fill("#question", "What did I say?")
+	w.click(`form[action$="/feedback"] button`)
+	w.see(done)
+	w.goTo("/wishes")
+	w.fill("#instruction", "Answer me in Portuguese")
+	w.click(`form[action$="/instructions"] button`)
+	w.reads(".rows", "Answer me in Portuguese")
+	w.click(`form[action$="/end"] button`)
+	w.see(done)
+	for _, end := range []string{"done", "drop"} {
+		w.fill("#plan", "Water the figs")
+		w.fill("#due", "2035-05-20")
+		w.click(`form[action$="/plans"] button`)
+		w.reads("#plans", "Water the figs")
+		w.click(`form[action$="/` + end + `"] button`)
+		w.see(done)
+	}
+	w.click(`form[action$="/undo"] button`)
+	w.see(done)
 
 	w.goTo("/settings")
 	w.fill("#timezone", "Pacific/Auckland")

@@ -20,6 +20,7 @@ type life struct {
 	user, zone string
 	facts      []fact
 	traits     []belief
+	wishes     [3]string // an instruction, a plan, a skill
 }
 
 type fact struct {
@@ -48,60 +49,61 @@ type happening struct {
 	context       string
 }
 
-var mira = life{user: "mira", zone: "Europe/Lisbon", facts: []fact{
-	{days: 700, content: "Mira lives in Utrecht.", category: "identity", until: 210},
-	{days: 210, content: "Mira lives in Lisbon, in the Graça quarter.", category: "identity"},
-	{days: 520, content: "Mira works as a baker at De Korst.", category: "identity", until: 200},
-	{days: 200, content: "Mira runs her own small bakery, Pão da Graça.", category: "identity"},
-	{days: 640, content: "Mira's sister Tess has twins.", category: "identity"},
-	{days: 150, content: "Mira is allergic to hazelnuts.", category: "fact", level: 1},
-	{days: 60, content: "Mira is learning Portuguese with a tutor named Rui.", category: "skill"},
-	{days: 12, content: "Mira wants to repaint the shop before Christmas.", category: "temporary"},
-	{days: 90, content: "The code of the bakery's back door is 4711.", level: 2},
-	{days: 80, content: "[sealed]", level: 3},
-}, traits: []belief{
-	{content: "Thinks with her hands: she understands things by making them.", subtype: lifecycle.CoreTrait, events: []happening{
-		{days: 120, content: "Mira built a model of the shop from cardboard before she moved a single shelf.",
-			said: "I built the whole shop out of cardboard first. I can't picture it otherwise.", sets: 0.86, told: true},
-		{days: 70, content: "Mira learned the verbs by writing them on bread bags.",
-			said: "Verbs only stick when I write them on the bread bags.", context: "learning"}}},
-	{content: "Prefers small gatherings to big parties.", subtype: lifecycle.Preference, context: "social", events: []happening{
-		{days: 300, content: "Mira left the opening party of De Korst after an hour.",
-			said: "Left the party after an hour. Too many people.", sets: 0.62},
-		{days: 190, content: "Mira invited four friends to the opening of her bakery.",
-			said: "Just four friends for the opening. Perfect."},
-		{days: 40, content: "Mira said that six people around a table are her limit.",
-			said: "Six around a table is my limit.", told: true}}},
-	{content: "Bakes for herself on Sunday mornings.", context: "personal", events: []happening{
-		{days: 330, content: "Mira baked a rye bread on her free Sunday.", said: "Sunday off, so of course I baked a rye.", sets: 0.62},
-		{days: 290, content: "Mira spent Sunday morning on cinnamon rolls for the neighbours.",
-			said: "Cinnamon rolls this morning, the whole staircase got some."},
-		{days: 240, content: "Mira tried a new sourdough on Sunday.", said: "New sourdough this Sunday. Sour it is."},
-		{days: 175, content: "Mira stayed in bed on Sunday and bought rolls.",
-			said: "Slept in and bought rolls. Don't tell anyone.", against: true},
-		{days: 110, content: "Mira said that Sunday dough is her church.",
-			said: "Sunday dough is my church.", told: true},
-		{days: 45, content: "Mira baked pastéis de nata with her sister on Sunday.",
-			said: "Tess was here, we made pastéis on Sunday morning.", context: "social"}}},
-	{content: "Swims in the sea before work.", context: "personal", events: []happening{
-		{days: 160, content: "Mira swam at Carcavelos at six in the morning.", said: "Swam at six. The sea was pink.", sets: 0.5},
-		{days: 130, content: "Mira went swimming before opening the shop.", said: "Swim first, then the oven."}}},
-	{content: "Writes lists on paper rather than on the phone.", context: "work", events: []happening{
-		{days: 250, content: "Mira keeps her orders in a red notebook.", said: "All orders are in the red notebook.", sets: 0.62},
-		{days: 200, content: "Mira made a paper list for the move.", said: "The moving list is three pages, on paper."},
-		{days: 95, content: "Mira wrote the shifts on a paper calendar.", said: "Shifts are on the paper calendar."},
-		{days: 20, content: "Mira said she deletes every list app again.", said: "I delete every list app again.", told: true}}},
-	{content: "Reads poems in the evening.", events: []happening{
-		{days: 50, content: "Mira read Pessoa before she slept.", said: "A page of Pessoa and out.", sets: 0.2}}},
-	{content: "Is curious about keeping bees.", window: 19, events: []happening{
-		{days: 11, content: "Mira asked how many hives fit on a roof.", said: "How many hives fit on a roof?"}}},
-	{content: "Drinks coffee late in the evening.", dissolved: true, events: []happening{
-		{days: 400, content: "Mira had an espresso at eleven in the evening.", said: "Espresso at eleven, as one does.", sets: 0.62},
-		{days: 365, content: "Mira stopped drinking coffee after noon.", said: "No coffee after noon any more.",
-			against: true}}},
-}}
+var mira = life{user: "mira", zone: "Europe/Lisbon",
+	wishes: [3]string{"Answer briefly", "Order flour", "Plan a market day"}, facts: []fact{
+		{days: 700, content: "Mira lives in Utrecht.", category: "identity", until: 210},
+		{days: 210, content: "Mira lives in Lisbon, in the Graça quarter.", category: "identity"},
+		{days: 520, content: "Mira works as a baker at De Korst.", category: "identity", until: 200},
+		{days: 200, content: "Mira runs her own small bakery, Pão da Graça.", category: "identity"},
+		{days: 640, content: "Mira's sister Tess has twins.", category: "identity"},
+		{days: 150, content: "Mira is allergic to hazelnuts.", category: "fact", level: 1},
+		{days: 60, content: "Mira is learning Portuguese with a tutor named Rui.", category: "skill"},
+		{days: 12, content: "Mira wants to repaint the shop before Christmas.", category: "temporary"},
+		{days: 90, content: "The code of the bakery's back door is 4711.", level: 2},
+		{days: 80, content: "[sealed]", level: 3},
+	}, traits: []belief{
+		{content: "Thinks with her hands: she understands things by making them.", subtype: lifecycle.CoreTrait, events: []happening{
+			{days: 120, content: "Mira built a model of the shop from cardboard before she moved a single shelf.",
+				said: "I built the whole shop out of cardboard first. I can't picture it otherwise.", sets: 0.86, told: true},
+			{days: 70, content: "Mira learned the verbs by writing them on bread bags.",
+				said: "Verbs only stick when I write them on the bread bags.", context: "learning"}}},
+		{content: "Prefers small gatherings to big parties.", subtype: lifecycle.Preference, context: "social", events: []happening{
+			{days: 300, content: "Mira left the opening party of De Korst after an hour.",
+				said: "Left the party after an hour. Too many people.", sets: 0.62},
+			{days: 190, content: "Mira invited four friends to the opening of her bakery.",
+				said: "Just four friends for the opening. Perfect."},
+			{days: 40, content: "Mira said that six people around a table are her limit.",
+				said: "Six around a table is my limit.", told: true}}},
+		{content: "Bakes for herself on Sunday mornings.", context: "personal", events: []happening{
+			{days: 330, content: "Mira baked a rye bread on her free Sunday.", said: "Sunday off, so of course I baked a rye.", sets: 0.62},
+			{days: 290, content: "Mira spent Sunday morning on cinnamon rolls for the neighbours.",
+				said: "Cinnamon rolls this morning, the whole staircase got some."},
+			{days: 240, content: "Mira tried a new sourdough on Sunday.", said: "New sourdough this Sunday. Sour it is."},
+			{days: 175, content: "Mira stayed in bed on Sunday and bought rolls.",
+				said: "Slept in and bought rolls. Don't tell anyone.", against: true},
+			{days: 110, content: "Mira said that Sunday dough is her church.",
+				said: "Sunday dough is my church.", told: true},
+			{days: 45, content: "Mira baked pastéis de nata with her sister on Sunday.",
+				said: "Tess was here, we made pastéis on Sunday morning.", context: "social"}}},
+		{content: "Swims in the sea before work.", context: "personal", events: []happening{
+			{days: 160, content: "Mira swam at Carcavelos at six in the morning.", said: "Swam at six. The sea was pink.", sets: 0.5},
+			{days: 130, content: "Mira went swimming before opening the shop.", said: "Swim first, then the oven."}}},
+		{content: "Writes lists on paper rather than on the phone.", context: "work", events: []happening{
+			{days: 250, content: "Mira keeps her orders in a red notebook.", said: "All orders are in the red notebook.", sets: 0.62},
+			{days: 200, content: "Mira made a paper list for the move.", said: "The moving list is three pages, on paper."},
+			{days: 95, content: "Mira wrote the shifts on a paper calendar.", said: "Shifts are on the paper calendar."},
+			{days: 20, content: "Mira said she deletes every list app again.", said: "I delete every list app again.", told: true}}},
+		{content: "Reads poems in the evening.", events: []happening{
+			{days: 50, content: "Mira read Pessoa before she slept.", said: "A page of Pessoa and out.", sets: 0.2}}},
+		{content: "Is curious about keeping bees.", window: 19, events: []happening{
+			{days: 11, content: "Mira asked how many hives fit on a roof.", said: "How many hives fit on a roof?"}}},
+		{content: "Drinks coffee late in the evening.", dissolved: true, events: []happening{
+			{days: 400, content: "Mira had an espresso at eleven in the evening.", said: "Espresso at eleven, as one does.", sets: 0.62},
+			{days: 365, content: "Mira stopped drinking coffee after noon.", said: "No coffee after noon any more.",
+				against: true}}},
+	}}
 
-var xiaowen = life{user: "xiaowen", zone: "Asia/Shanghai", facts: []fact{
+var xiaowen = life{user: "xiaowen", zone: "Asia/Shanghai", wishes: [3]string{"回答简短一些", "买面粉", "安排出摊"}, facts: []fact{
 	{days: 800, content: "林晓雯住在南京。", category: "identity", until: 260},
 	{days: 260, content: "林晓雯住在杭州，离西湖不远。", category: "identity"},
 	{days: 610, content: "林晓雯在一家出版社做编辑。", category: "identity"},
@@ -157,6 +159,10 @@ func (l life) live(t testing.TB, pool *pgxpool.Pool) {
 			l.user, id, f.content, f.category, ago(f.days), until, by, f.level)
 		newer = id
 	}
+	exec(`select oxbow.instruct($1, $2), oxbow.intend($1, $3, now() + interval '2 days', kind => 'reminder'),
+			oxbow.learn_skill($1, $4, array[$4, $3], $2)`, l.user, l.wishes[0], l.wishes[1], l.wishes[2])
+	exec(`select oxbow.adjust(user_id, 'fact', id, 0.5, '2 signals against it', '{}', -1.4, now()) from oxbow.memories_fact
+		where user_id = $1 and expired_at is null and sensitivity = 0 order by id limit 1`, l.user)
 	ids := map[string]uuid.UUID{}
 	for _, b := range l.traits {
 		trait := traittest.Trait{UserID: l.user, Content: b.content, Subtype: b.subtype, Context: b.context,

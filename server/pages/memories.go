@@ -87,6 +87,7 @@ type memoryPage struct {
 	History  []oxbow.Change
 	Origins  []oxbow.Origin
 	Related  []oxbow.Related
+	Why      []oxbow.Sentence
 }
 
 // Until is when a forgotten memory is erased.
@@ -121,10 +122,22 @@ func (s *Site) memory(v *visit) error {
 	if err == nil {
 		page.Related, err = s.Client.Related(ctx, user, id, 5)
 	}
+	if err == nil {
+		page.Why, err = s.why(v, id)
+	}
 	if err != nil {
 		return err
 	}
 	return v.render("memory", page)
+}
+
+// why explains something in the visitor's language.
+func (s *Site) why(v *visit, id uuid.UUID) (said []oxbow.Sentence, err error) {
+	err = s.Client.InTx(v.Context(), v.session.UserID, func(tx pgx.Tx) error {
+		said, err = store.Why(v.Context(), tx, v.session.UserID, id, v.words.Lang)
+		return err
+	})
+	return said, err
 }
 
 // load returns a memory. The server has no keys, so the text of a sealed one is "[sealed]".

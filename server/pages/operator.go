@@ -32,12 +32,16 @@ var operatorRoutes = []route{
 	{"GET /operator/recall", store.RoleOperator, "recall", "recall", (*Site).debugRecall},
 	{"GET /operator/users", store.RoleOperator, "", "users", (*Site).users},
 	{"GET /operator/user", store.RoleOperator, "list-log", "users", (*Site).user},
+	{"GET /operator/molt", store.RoleOperator, "", "molt", (*Site).molt},
+	{"POST /operator/molt/{version}/adopt", store.RoleOperator, "", "molt", adoptStrategy},
+	{"POST /operator/molt/{version}/rollback", store.RoleOperator, "", "molt", rollBackStrategy},
 	{"GET /operator/keys", store.RoleOperator, "", "keys", (*Site).keys},
 	{"POST /operator/keys/{id}/revoke", store.RoleOperator, "", "keys", (*Site).revokeKey},
 }
 
 var operatorSections = []section{{"queue", "/operator"}, {"problems", "/operator/problems"},
 	{"history", "/operator/history"}, {"reviews", "/operator/reviews"}, {"recall", "/operator/recall"},
+	{"molt", "/operator/molt"},
 	{"users", "/operator/users"}, {"keys", "/operator/keys"}}
 
 // pulsePeriod is the time for which the queue's page counts completed jobs. They are kept for at least twice as long.

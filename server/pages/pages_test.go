@@ -47,6 +47,18 @@ var pageCases = map[string]pageCase{
 	"GET /memories/{id}/erase":    {path: "/memories/{memory}/erase"},
 	"POST /memories/{id}/erase":   {path: "/memories/{memory}/erase", form: url.Values{"sure": {"1"}}},
 
+	"POST /memories/{id}/feedback": {path: "/memories/{memory}/feedback",
+		form: url.Values{"kind": {"wrong"}, "question": {"x"}, "reason": {"x"}}},
+	"POST /traits/{id}/feedback": {path: "/traits/{trait}/feedback",
+		form: url.Values{"kind": {"helpful"}, "question": {"x"}, "reason": {"x"}}},
+	"GET /wishes":                        {path: "/wishes"},
+	"POST /wishes/instructions":          {path: "/wishes/instructions", form: url.Values{"content": {"x"}}},
+	"POST /wishes/instructions/{id}/end": {path: "/wishes/instructions/{instruction}/end", form: url.Values{}},
+	"POST /wishes/plans":                 {path: "/wishes/plans", form: url.Values{"content": {"x"}, "due": {""}}},
+	"POST /wishes/plans/{id}/done":       {path: "/wishes/plans/{plan}/done", form: url.Values{}},
+	"POST /wishes/plans/{id}/drop":       {path: "/wishes/plans/{plan}/drop", form: url.Values{}},
+	"POST /wishes/adjustments/{id}/undo": {path: "/wishes/adjustments/{adjustment}/undo", form: url.Values{}},
+
 	"GET /activity": {path: "/activity?show=accesses&before="},
 	"GET /settings": {path: "/settings"}, "GET /export": {path: "/export"}, "GET /erase": {path: "/erase"},
 	"POST /settings": {path: "/settings", form: url.Values{"timezone": {"UTC"}, "opted_out": {""}}},
@@ -60,9 +72,12 @@ var operatorCases = map[string]pageCase{
 	"GET /operator/reviews": {path: "/operator/reviews"}, "GET /operator/users": {path: "/operator/users"},
 	"GET /operator/recall": {path: "/operator/recall?user=ada&q=cormorant"},
 	"GET /operator/user":   {path: "/operator/user?id=ada"}, "GET /operator/keys": {path: "/operator/keys"},
-	"POST /operator/jobs/{job}/retry": {path: "/operator/jobs/1/retry", form: url.Values{}},
-	"POST /operator/jobs/retry":       {path: "/operator/jobs/retry", form: url.Values{"kind": {"embed"}}},
-	"POST /operator/keys/{id}/revoke": {path: "/operator/keys/{key}/revoke", form: url.Values{}},
+	"POST /operator/jobs/{job}/retry":        {path: "/operator/jobs/1/retry", form: url.Values{}},
+	"GET /operator/molt":                     {path: "/operator/molt"},
+	"POST /operator/molt/{version}/adopt":    {path: "/operator/molt/1/adopt", form: url.Values{}},
+	"POST /operator/molt/{version}/rollback": {path: "/operator/molt/2/rollback", form: url.Values{}},
+	"POST /operator/jobs/retry":              {path: "/operator/jobs/retry", form: url.Values{"kind": {"embed"}}},
+	"POST /operator/keys/{id}/revoke":        {path: "/operator/keys/{key}/revoke", form: url.Values{}},
 }
 
 // attacks are texts for every field.
@@ -93,10 +108,14 @@ func (s *site) owner(t testing.TB, user string) *owner {
 	trait := traittest.Trait{UserID: user, Content: "Likes the " + planted, Events: []traittest.Event{
 		traittest.Created(traittest.Day(1, 10), 0.4, traittest.Evidence{Content: "Fed a " + planted, At: traittest.Day(1, 9)}),
 	}}.Insert(t, s.pool)
+	instruction := one[string](t, s, "select oxbow.instruct($1, $2)::text", user, "Mention the "+planted)
+	plan := one[string](t, s, "select oxbow.intend($1, $2, now() + interval '1 day')::text", user, "Feed the "+planted)
+	adjustment := one[string](t, s, "select oxbow.adjust($1, 'fact', $2, 0.5, 'two signals', '{}', -2, now())::text", user, memory)
 	key, _, err := store.CreateAPIKey(t.Context(), s.pool, store.APIKey{Role: store.RoleApp, Name: planted})
 	require.NoError(t, err)
 	return &owner{s.signedIn(t, user), user, strings.NewReplacer("{memory}", memory, "{forgotten}", forgotten,
-		"{trait}", trait.String(), "{key}", key.ID.String())}
+		"{trait}", trait.String(), "{key}", key.ID.String(), "{instruction}", instruction, "{plan}", plan,
+		"{adjustment}", adjustment)}
 }
 
 // rows is a digest of what a person has.
@@ -119,6 +138,11 @@ func TestRoutes(t *testing.T) {
 		"each route needs a case")
 	operator, out, revoked := s.signedIn(t, ""), s.visitor(t), s.signedIn(t, "ada")
 	eve := s.owner(t, "eve")
+	for _, sql := range []string{"select oxbow.propose_policy('recall_recency', 0.1, 'x')",
+		"select oxbow.propose_policy('recall_recency', 0.2, 'x')", "select oxbow.adopt_strategy(2)"} {
+		_, err := s.pool.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
 	require.NoError(t, store.RevokeAPIKey(t.Context(), s.pool, revoked.key.ID))
 	for _, pattern := range slices.Sorted(maps.Keys(all)) {
 		role := pages.Routes()[pattern]

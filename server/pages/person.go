@@ -32,6 +32,17 @@ var personRoutes = []route{
 	{"GET /memories/{id}/erase", store.RolePerson, "get-memory", "memories", (*Site).askEraseMemory},
 	{"POST /memories/{id}/erase", store.RolePerson, "erase-memory", "memories", (*Site).eraseMemory},
 
+	{"POST /memories/{id}/feedback", store.RolePerson, "give-feedback", "memories", giveFeedback("/memories/")},
+	{"POST /traits/{id}/feedback", store.RolePerson, "give-feedback", "traits", giveFeedback("/traits/")},
+
+	{"GET /wishes", store.RolePerson, "list-instructions", "wishes", (*Site).wishes},
+	{"POST /wishes/instructions", store.RolePerson, "add-instruction", "wishes", (*Site).addInstruction},
+	{"POST /wishes/instructions/{id}/end", store.RolePerson, "end-instruction", "wishes", endInstruction},
+	{"POST /wishes/plans", store.RolePerson, "add-intention", "wishes", (*Site).addPlan},
+	{"POST /wishes/plans/{id}/done", store.RolePerson, "complete-intention", "wishes", completePlan},
+	{"POST /wishes/plans/{id}/drop", store.RolePerson, "drop-intention", "wishes", dropPlan},
+	{"POST /wishes/adjustments/{id}/undo", store.RolePerson, "roll-back-adjustment", "wishes", undoAdjustment},
+
 	{"GET /activity", store.RolePerson, "list-log", "activity", (*Site).activity},
 
 	{"GET /settings", store.RolePerson, "get-settings", "settings", (*Site).settings},

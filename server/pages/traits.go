@@ -146,6 +146,7 @@ type traitPage struct {
 	traitItem
 	Details  oxbow.TraitDetails
 	Evidence []traitEvidence
+	Why      []oxbow.Sentence
 }
 
 // traitEvidence is a memory that speaks for or against a trait, with the messages in which it was said.
@@ -185,6 +186,9 @@ func (s *Site) trait(v *visit) error {
 		return err
 	})
 	if err != nil {
+		return err
+	}
+	if page.Why, err = s.why(v, id); err != nil {
 		return err
 	}
 	page.Chart = v.confidence(page.traitItem, false)

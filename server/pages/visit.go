@@ -162,8 +162,8 @@ func (p *view) Navigation() []section { return navigation[p.Role()] }
 type section struct{ Name, Path string }
 
 var navigation = map[store.Role][]section{
-	store.RolePerson: {{"traits", "/"}, {"facts", "/facts"}, {"memories", "/memories"}, {"activity", "/activity"},
-		{"settings", "/settings"}},
+	store.RolePerson: {{"traits", "/"}, {"facts", "/facts"}, {"memories", "/memories"}, {"wishes", "/wishes"},
+		{"activity", "/activity"}, {"settings", "/settings"}},
 	store.RoleOperator: operatorSections,
 }
 
@@ -196,6 +196,11 @@ func (p *view) Zones() []string {
 
 // Asset returns the URL of a static file.
 func (p *view) Asset(name string) string { return "/static/" + name + "?" + version }
+
+// FeedbackKinds returns what a person can say of a memory or a trait.
+func (p *view) FeedbackKinds() []string {
+	return []string{"helpful", "wrong", "outdated", "not_about_me", "too_much"}
+}
 
 // Date formats a day in the person's time zone, "" for the zero time.
 func (p *view) Date(at time.Time) string { return p.format(at, "date_layout") }

@@ -137,13 +137,22 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp a
 begin
   perform oxbow.check_access(instructions_of.user_id);
   return query
-  select i.id, i.content, i.aspect, i.context, i.agent_id, i.session_id, i.priority, false, i.created_at, i.ended_at,
-         i.replaced_by, i.reason
+  select h.* from (
+  select i.id, i.content, i.aspect, i.context, i.agent_id, i.session_id, i.priority, false as inferred, i.created_at,
+         i.ended_at, i.replaced_by, i.reason
     from oxbow.instructions i
    where i.user_id = instructions_of.user_id and (i.ended_at is null or instructions_of.ended)
      and (i.agent_id is null or instructions_of.agent is null or i.agent_id = instructions_of.agent)
      and (i.session_id is null or instructions_of.session_id is null or i.session_id = instructions_of.session_id)
      and (i.context is null or instructions_of.contexts is null or i.context = any(instructions_of.contexts))
-   order by i.ended_at is not null, i.ended_at desc, i.priority desc, i.created_at desc, i.id;
+  union all
+  select t.id, t.content, 'other', nullif(t.context, 'general'), null, null, 0::smallint, true, t.created_at, null, null,
+         null
+    from oxbow.traits t
+   where t.user_id = instructions_of.user_id and t.stage in ('emerging', 'established', 'core')
+     and oxbow.is_style(t.content)
+     and (instructions_of.contexts is null or coalesce(t.context, 'general') = 'general'
+       or t.context = any(instructions_of.contexts))) h
+   order by h.ended_at is not null, h.ended_at desc, h.inferred, h.priority desc, h.created_at desc, h.id;
 end $$;
 call oxbow.grant_app('instructions_of');

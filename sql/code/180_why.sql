@@ -1,9 +1,10 @@
 -- Explanations (U §11): why something is known, why it is still kept, what it rests on, who used it, and when it fades.
 
--- why explains a memory, a trait, an adjustment, an instruction, a skill or an intention in sentences, in the language of
--- its user (English or Chinese). aspect is origin, basis, kept, used or fades, in this order; refs are the ids behind the
--- sentence. Hidden and sensitive texts are not quoted. The error OX101 if the user has nothing of that id.
-create or replace function oxbow.why(user_id text, id uuid)
+-- why explains a memory, a trait, an adjustment, an instruction, a skill or an intention in sentences, in a language or,
+-- without one, that of its user (English or Chinese). aspect is origin, basis, kept, used or fades, in this order; refs
+-- are the ids behind the sentence. Hidden and sensitive texts are not quoted. The error OX101 if the user has nothing of that id.
+drop function if exists oxbow.why(text, uuid);
+create or replace function oxbow.why(user_id text, id uuid, language text default null)
 returns table (aspect text, sentence text, refs jsonb)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
@@ -13,7 +14,7 @@ declare
   m oxbow.memories;
 begin
   perform oxbow.check_access(why.user_id);
-  select coalesce(lower(u.language) like 'zh%', false), coalesce(u.timezone, 'UTC') into _zh, _zone
+  select coalesce(lower(coalesce(why.language, u.language)) like 'zh%', false), coalesce(u.timezone, 'UTC') into _zh, _zone
     from (select) one left join oxbow.users u on u.user_id = why.user_id;
   select * into m from oxbow.memories o where o.user_id = why.user_id and o.id = why.id order by o.memory_type limit 1;
   if not found then
@@ -70,9 +71,9 @@ begin
   aspect := 'origin';
   refs := coalesce(_said.ids, '[]');
   sentence := case
-    when _m.source = 'summary' then case when _zh then '它是一段对话的摘要,写于%s。' else
+    when _m.source = 'summary' then case when _zh then '它是一段对话的摘要，写于%s。' else
       'It is the summary of a conversation, written on %s.' end
-    when _m.source = 'abstract' then case when _zh then '它是从同一主题的几条记忆得出的结论,得出于%s。' else
+    when _m.source = 'abstract' then case when _zh then '它是从同一主题的几条记忆得出的结论，得出于%s。' else
       'It is a conclusion from several memories of one topic, drawn on %s.' end
     when _said.messages > 0 then case when _zh then '它出自%s的' || _said.messages || '条消息。' else
       'It was said in ' || case _said.messages when 1 then 'a message' else _said.messages || ' messages' end || ' on %s.'
@@ -83,7 +84,7 @@ begin
   sentence := format(sentence, oxbow.why_day(_m.created_at, _zone));
   if _m.source = 'abstract' then
     sentence := sentence || coalesce((
-      select case when _zh then format('它有%s条来源,置信度%s。', c.fragments, round(c.confidence::numeric, 2))
+      select case when _zh then format('它有%s条来源，置信度%s。', c.fragments, round(c.confidence::numeric, 2))
                   else format(' It has %s sources and a confidence of %s.', c.fragments, round(c.confidence::numeric, 2)) end
         from oxbow.conclusions c where c.user_id = _m.user_id and c.memory_id = _m.id), '');
   end if;
@@ -107,19 +108,19 @@ begin
   aspect := 'kept';
   refs := '[]';
   if _m.forgotten_at is not null then
-    sentence := case when _zh then format('它在%s被忘记;30天内可以恢复。', oxbow.why_day(_m.forgotten_at, _zone))
+    sentence := case when _zh then format('它在%s被忘记；30天内可以恢复。', oxbow.why_day(_m.forgotten_at, _zone))
       else format('It was forgotten on %s, and can be restored for 30 days.', oxbow.why_day(_m.forgotten_at, _zone)) end;
     return next;
     return;
   elsif _m.superseded_by is not null then
     refs := jsonb_build_array(_m.superseded_by);
-    sentence := case when _zh then format('它在%s被更新的记忆取代,只为回答关于过去的问题而保留。', oxbow.why_day(_m.expired_at, _zone))
+    sentence := case when _zh then format('它在%s被更新的记忆取代，只为回答关于过去的问题而保留。', oxbow.why_day(_m.expired_at, _zone))
       else format('A newer memory replaced it on %s. It is kept for questions about the past.',
                   oxbow.why_day(_m.expired_at, _zone)) end;
     return next;
     return;
   elsif _m.expired_at is not null or _m.invalid_at <= _now then
-    sentence := case when _zh then format('它自%s起不再成立,只为回答关于过去的问题而保留。',
+    sentence := case when _zh then format('它自%s起不再成立，只为回答关于过去的问题而保留。',
                                           oxbow.why_day(coalesce(_m.invalid_at, _m.expired_at), _zone))
       else format('It is not true since %s. It is kept for questions about the past.',
                   oxbow.why_day(coalesce(_m.invalid_at, _m.expired_at), _zone)) end;
@@ -130,14 +131,14 @@ begin
     from oxbow.weight_factors(_m.category, _m.created_at, _m.activated_at, _m.used_at, _m.mentions, _m.negated_at, _m.strength,
            _m.tier, _m.source, _now, _rules) w;
   sentence := case when _zh
-    then format('它的权重是%s:类别%s,时间%s,强度%s,重复%s,冲突%s。', round(_weight.weight::numeric, 2),
+    then format('它的权重是%s：类别%s，时间%s，强度%s，重复%s，冲突%s。', round(_weight.weight::numeric, 2),
            round(_weight.importance::numeric, 2), round(_weight."time"::numeric, 2), round(_weight.strength::numeric, 2),
            round((_weight.reinforcement * _weight.momentum)::numeric, 2), round(_weight.conflict::numeric, 2))
     else format('Its weight is %s: category %s, time %s, strength %s, mentions %s, conflict %s.',
            round(_weight.weight::numeric, 2), round(_weight.importance::numeric, 2), round(_weight."time"::numeric, 2),
            round(_weight.strength::numeric, 2), round((_weight.reinforcement * _weight.momentum)::numeric, 2),
            round(_weight.conflict::numeric, 2)) end
-    || case when _m.tier = 'normal' then '' when _zh then '它属于' || oxbow.why_word(_m.tier, true) || '层,不会变弱。'
+    || case when _m.tier = 'normal' then '' when _zh then '它属于' || oxbow.why_word(_m.tier, true) || '层，不会变弱。'
             else format(' It is in the tier %s and does not weaken.', _m.tier) end
     || case when not _m.verified then '' when _zh then '本人确认过它。' else ' The person confirmed it.' end;
   return next;
@@ -151,7 +152,7 @@ begin
   sentence := case
     when _m.access_count = 0 and _uses.answers = 0 then case when _zh then '还没有回答用到它。' else 'No answer has used it yet.' end
     when _zh then format('它被召回%s次%s。', greatest(_m.access_count, _uses.answers),
-      coalesce(',最近一次用到是' || oxbow.why_day(_m.used_at, _zone), ',但没有被用到'))
+      coalesce('，最近一次用到是' || oxbow.why_day(_m.used_at, _zone), '，但没有被用到'))
     else format('It was recalled %s times%s.', greatest(_m.access_count, _uses.answers),
       coalesce(', and last used on ' || oxbow.why_day(_m.used_at, _zone), ', but no answer used it')) end
     || case when _m.mention_count <= 1 then '' when _zh then format('它被提到%s次。', _m.mention_count)
@@ -170,11 +171,11 @@ begin
       from oxbow.weight_crossings(_m.user_id, _m.id, _rules.level_summary_weight, _now, 36525) c
      where c.below order by c."when" limit 1;
     sentence := case
-      when _m.level <> 'full' then case when _zh then format('它已压缩为%s;被用到时会恢复原文。',
+      when _m.level <> 'full' then case when _zh then format('它已压缩为%s；被用到时会恢复原文。',
           oxbow.why_word(_m.level::text, true))
         else format('It is compressed to a %s; a use brings its text back.', _m.level) end
       when not found then case when _zh then '一百年内它不会变弱。' else 'It does not fade within a hundred years.' end
-      else case when _zh then '如果没有人用到它,它在%s之后会被压缩成摘要。'
+      else case when _zh then '如果没有人用到它，它在%s之后会被压缩成摘要。'
              else 'If nobody uses it, it is compressed to a summary after %s.' end end;
     sentence := format(sentence, oxbow.why_day(greatest(_next."when", greatest(_m.activated_at, _m.created_at)
       + make_interval(secs => 86400 * _rules.level_summary_days)), _zone));
@@ -216,7 +217,7 @@ begin
   return next;
   aspect := 'basis';
   refs := coalesce(_proof.ids, '[]');
-  sentence := case when _zh then format('%s条记忆支持它,%s条与它矛盾。', _proof.supporting, _proof.contradicting)
+  sentence := case when _zh then format('%s条记忆支持它，%s条与它矛盾。', _proof.supporting, _proof.contradicting)
     else format('%s memories support it, %s contradict it.', _proof.supporting, _proof.contradicting) end;
   return next;
   aspect := 'kept';
@@ -224,15 +225,15 @@ begin
   _stage := oxbow.trait_stage_at(_m.trait_stage, _m.trait_confidence, _m.trait_subtype, _m.trait_reinforcement_count,
                                  _m.trait_confidence_at, _m.trait_window_end, _now);
   if _stage in ('trend', 'dissolved') then
-    sentence := case when _stage = 'trend' and _zh then format('它还是一个趋势,观察到%s为止。', oxbow.why_day(_m.trait_window_end, _zone))
+    sentence := case when _stage = 'trend' and _zh then format('它还是一个趋势，观察到%s为止。', oxbow.why_day(_m.trait_window_end, _zone))
       when _stage = 'trend' then format('It is a trend, watched until %s.', oxbow.why_day(_m.trait_window_end, _zone))
-      when _zh then '它已解除,只作为历史保留。' else 'It is dissolved, and kept as history.' end;
+      when _zh then '它已解除，只作为历史保留。' else 'It is dissolved, and kept as history.' end;
     return next;
     return;
   end if;
   _confidence := oxbow.trait_confidence_at(_m.trait_confidence, _m.trait_subtype, _m.trait_reinforcement_count,
                                            _m.trait_confidence_at, _now);
-  sentence := case when _zh then format('它的置信度是%s(%s),被强化%s次。', round(_confidence::numeric, 2),
+  sentence := case when _zh then format('它的置信度是%s（%s），被强化%s次。', round(_confidence::numeric, 2),
                                         oxbow.why_word(_stage, true),
                                         coalesce(_m.trait_reinforcement_count, 0))
     else format('Its confidence is %s (%s), reinforced %s times.', round(_confidence::numeric, 2), _stage,
@@ -243,13 +244,13 @@ begin
   aspect := 'used';
   sentence := case when _uses = 0 and _m.access_count = 0 then case when _zh then '还没有回答用到它。'
                      else 'No answer has used it yet.' end
-    when _zh then format('它被召回%s次,用到%s次。', _m.access_count, _uses)
+    when _zh then format('它被召回%s次，用到%s次。', _m.access_count, _uses)
     else format('It was recalled %s times and used %s times.', _m.access_count, _uses) end;
   return next;
   aspect := 'fades';
   sentence := case
     when _m.trait_next_transition_at is null then case when _zh then '它不会自己变弱。' else 'It does not fade by itself.' end
-    when _zh then format('没有新证据的话,它在%s降到下一个阶段。', oxbow.why_day(_m.trait_next_transition_at, _zone))
+    when _zh then format('没有新证据的话，它在%s降到下一个阶段。', oxbow.why_day(_m.trait_next_transition_at, _zone))
     else format('Without new evidence it falls to the next stage on %s.', oxbow.why_day(_m.trait_next_transition_at, _zone))
     end;
   return next;
@@ -270,16 +271,16 @@ begin
   select * into a from oxbow.adjustments j where j.user_id = _user_id and j.id = _id;
   if found then
     return query values
-      ('origin', case when _zh then format('它在%s因为反馈而产生(%s条信号)。', oxbow.why_day(a.at, _zone), cardinality(a.signals))
+      ('origin', case when _zh then format('它在%s因为反馈而产生（%s条信号）。', oxbow.why_day(a.at, _zone), cardinality(a.signals))
                    else format('It followed on %s from feedback: %s.', oxbow.why_day(a.at, _zone), a.cause) end,
                  to_jsonb(a.signals)),
       ('basis', format(case when _zh then '它把%s从%s改为%s。' else 'It changed the %s from %s to %s.' end,
                        oxbow.why_word(a.kind, _zh), round(a.before::numeric, 3), round(a.after::numeric, 3)),
                 case when a.memory_id is null then '[]'::jsonb else jsonb_build_array(a.memory_id) end),
       ('kept', case when a.undone_at is not null
-                 then format(case when _zh then '它在%s被撤销(%s)。' else 'It was undone on %s (%s).' end,
+                 then format(case when _zh then '它在%s被撤销（%s）。' else 'It was undone on %s (%s).' end,
                              oxbow.why_day(a.undone_at, _zone), a.undone_by)
-                 when _zh then '它仍然有效,可以撤销。' else 'It is in force, and can be undone.' end, '[]'::jsonb),
+                 when _zh then '它仍然有效，可以撤销。' else 'It is in force, and can be undone.' end, '[]'::jsonb),
       ('fades', case when a.undone_at is not null or a.expires_at is null
                   then case when _zh then '它不会自动到期。' else 'It does not expire.' end
                   else format(case when _zh then '它在%s到期。' else 'It expires on %s.' end,
@@ -293,7 +294,7 @@ begin
       ('origin', format(case when i.source = 'conversation' then _heard when _zh then '应用在%s存入了它。'
                              else 'An application stored it on %s.' end, oxbow.why_day(i.created_at, _zone)),
                  case when i.message_id is null then '[]'::jsonb else jsonb_build_array(i.message_id) end),
-      ('kept', case when i.ended_at is null then case when _zh then '它一直有效,直到有新的要求或被取消。'
+      ('kept', case when i.ended_at is null then case when _zh then '它一直有效，直到有新的要求或被取消。'
                  else 'It holds until a newer one replaces it or the person takes it back.' end
                  else format(case when i.replaced_by is not null then case when _zh then '它在%s被更新的要求取代。'
                    else 'A newer one replaced it on %s.' end
@@ -316,7 +317,7 @@ begin
       ('origin', format(case when s.source = 'conversation' then _heard when _zh then '应用在%s存入了它。'
                              else 'An application stored it on %s.' end, oxbow.why_day(s.created_at, _zone)),
                  case when s.message_id is null then '[]'::jsonb else jsonb_build_array(s.message_id) end),
-      ('kept', format(case when _zh then '这是第%s版,成功%s次,失败%s次。' else 'It is version %s; it worked %s times and failed %s times.' end,
+      ('kept', format(case when _zh then '这是第%s版，成功%s次，失败%s次。' else 'It is version %s; it worked %s times and failed %s times.' end,
                       s.version, s.successes, s.failures)
                || case when s.ended_at is null then ''
                        else format(case when s.replaced_by is not null then case when _zh then '它在%s被更新的版本取代。'
@@ -337,16 +338,16 @@ begin
                              else 'An application stored it on %s.' end, oxbow.why_day(n.created_at, _zone)),
                  case when n.message_id is null then '[]'::jsonb else jsonb_build_array(n.message_id) end),
       ('kept', case when n.closed_at is not null
-                 then format(case when _zh then '它在%s结束(%s)。' else 'It was closed on %s (%s).' end,
+                 then format(case when _zh then '它在%s结束（%s）。' else 'It was closed on %s (%s).' end,
                              oxbow.why_day(n.closed_at, _zone), oxbow.why_word(n.state, _zh))
                  when n.due_at is null then case when _zh then '它没有确定的时间。' else 'It has no time.' end
-                 else format(case when _zh then '它的时间是%s(%s)。' else 'It is for %s (%s).' end,
+                 else format(case when _zh then '它的时间是%s（%s）。' else 'It is for %s (%s).' end,
                              oxbow.why_day(n.due_at, _zone), oxbow.why_word(n.state, _zh)) end
                || case when n.recurrence is null then '' when _zh then '它会重复。' else ' It recurs.' end, '[]'::jsonb),
       ('used', case when n.became_due_at is null then case when _zh then '它还没有提醒过。' else 'It was not due yet.' end
                  else format(case when _zh then '它在%s提醒过。' else 'It became due on %s.' end,
                              oxbow.why_day(n.became_due_at, _zone)) end, '[]'::jsonb),
       ('fades', case when n.closed_at is not null then case when _zh then '它已经结束。' else 'It is closed.' end
-                 when _zh then '它会保留,直到完成或放弃。' else 'It stays until it is done or dropped.' end, '[]'::jsonb);
+                 when _zh then '它会保留，直到完成或放弃。' else 'It stays until it is done or dropped.' end, '[]'::jsonb);
   end if;
 end $$;

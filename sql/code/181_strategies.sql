@@ -152,6 +152,7 @@ begin
   perform oxbow.set_policy(j.key, j.value::double precision) from jsonb_each_text(s.changes) j;
 end $$;
 call oxbow.grant_worker('adopt_strategy');
+call oxbow.grant_operator('adopt_strategy');
 
 -- judge_strategy records that an adopted strategy was compared with the time before, and rolls it back if it did worse.
 create or replace function oxbow.judge_strategy(_version bigint, _before double precision, _after double precision,
@@ -187,6 +188,7 @@ begin
     where oxbow.policy(j.key) = (s.changes ->> j.key)::double precision;
 end $$;
 call oxbow.grant_worker('rollback_strategy');
+call oxbow.grant_operator('rollback_strategy');
 
 -- make_dense_topics_due has the job abstract look at topics of users in which enough fragments lie together, at most
 -- 20 of each user, and returns the users with such topics.

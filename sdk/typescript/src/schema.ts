@@ -347,6 +347,7 @@ export interface components {
             /** Format: date-time */
             endedAt?: string;
             id: string;
+            inferred?: boolean;
             /** Format: int64 */
             priority: number;
             reason?: string;

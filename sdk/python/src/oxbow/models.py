@@ -309,6 +309,7 @@ class Instruction(Model):
     agent_id: str | None = None
     context: str | None = None
     ended_at: datetime | None = None
+    inferred: bool = False
     reason: str | None = None
     replaced_by: str | None = None
     session_id: str | None = None
