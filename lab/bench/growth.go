@@ -26,6 +26,12 @@ func growth(b *bench) {
 	own := w.texts(1000)
 	d.remember("asked", own)
 	d.insertTraits("asked-", 50, 50)
+	answers := `insert into oxbow.answers (user_id, at, query, recalled, used)
+		select m.user_id, now() - %s, min(m.content), array_agg(m.id), array[min(m.id::text)::uuid]
+		  from (select user_id, id, content, row_number() over (partition by user_id order by id) as n
+		          from oxbow.memories where user_id like '%s%%') m
+		 group by m.user_id, m.n / 10`
+	d.exec(fmt.Sprintf(answers, "interval '1 minute'", "asked"))
 	steps := b.steps(d, b.questions(w, 20, "asked", own))
 	measured := make([]results, 2)
 	strangers := 0
@@ -35,6 +41,8 @@ func growth(b *bench) {
 			d.remember(fmt.Sprint("stranger-", strangers), w.texts(100))
 		}
 		d.insertTraits(fmt.Sprintf("stranger-of-%d-", total), 5*(strangers-first), 5)
+		d.exec("delete from oxbow.answers where user_id like 'stranger%'")
+		d.exec(fmt.Sprintf(answers, "interval '1 hour' - random() * interval '60 days'", "stranger"))
 		// Both databases have the same recent memories: the sweep reads what is new, at most 20,000 memories.
 		d.exec("set session_replication_role = replica; " +
 			"update oxbow.memories_trait set created_at = created_at - interval '2 days' where user_id like 'stranger%'; " +
@@ -133,6 +141,10 @@ func (b *bench) steps(d database, questions []question) []variant {
 			d.settleDue(tx, 20)
 			return nil
 		}),
+		sql("molt: the latest replies", "select from oxbow.replayed_answers(100)"),
+		sql("molt: 20 replies asked again", `
+			select oxbow.replay_answer(a.user_id, a.id, null, '{"recall_recency": 1}', 20)
+			  from (select * from oxbow.answers where user_id = 'asked' order by id limit 20) a`),
 		sql("erase the user", "select from oxbow.erase_user('asked')"),
 	}
 }

@@ -42,6 +42,23 @@ func TestKilledMoltAdoptsTheSame(t *testing.T) {
 	}
 	require.Equal(t, adopted(calm), adopted(wild))
 	require.Equal(t, 1, k.count(wild, `oxbow.strategies where state = 'adopted' and metric_after > metric_before`))
+
+	// Then replies use nothing, and it is rolled back, once.
+	for _, dsn := range []string{calm, wild} {
+		k.exec(dsn, `
+			select oxbow.answered('ann', 'what now?', array(select id from oxbow.memories order by id limit 3), '{}')
+			  from generate_series(1, 20);
+			insert into oxbow.river_job (kind, queue, max_attempts, args) values ('molt', 'default', 25, '{}')`)
+	}
+	k.oxbow(calm, "work", "--until-idle")
+	require.True(t, k.killAt(wild, failpoint.MoltJudged+":1", 0, "work", "--until-idle"))
+	k.oxbow(wild, "work", "--until-idle")
+	// The killed job does when it is tried again what otherwise the next run does.
+	k.exec(calm, `insert into oxbow.river_job (kind, queue, max_attempts, args) values ('molt', 'default', 25, '{}')`)
+	k.oxbow(calm, "work", "--until-idle")
+	require.Equal(t, adopted(calm), adopted(wild))
+	require.Equal(t, 1, k.count(wild, `oxbow.strategies where state = 'rolled_back'`))
+	require.Equal(t, 1, k.count(wild, `oxbow.policies where name = 'recall_recency' and value = 6`))
 	k.oxbow(wild, "check")
 }
 
