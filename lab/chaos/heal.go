@@ -35,6 +35,7 @@ func (r *run) heal(ctx context.Context) error {
 	if err := r.oxbow(ctx, "migrate", "up"); err != nil {
 		return err
 	}
+	r.servers.set(ctx, servers) // one that met a migration that was killed could not start before
 	r.requireServers(ctx)
 	r.endServers()
 	r.crew.set(ctx, 2)
