@@ -29,7 +29,8 @@ type ContextQuery struct {
 	Contexts []string
 	// AgentID filters facts and episodes by agent. Traits belong to the user and always pass.
 	AgentID string
-	// Include adds sections: "profile", the values of the namespace profile, and "emotion", the emotional profile.
+	// Include adds sections: "profile", the values of the namespace profile, "emotion", the emotional profile, and
+	// "communities", groups of people and things that belong together, those that Text names if there is one.
 	Include []string
 	// Now is the reference time for decay and recency. Default: the database's clock.
 	Now time.Time

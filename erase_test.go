@@ -57,6 +57,7 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		 and content like '%rice%'`,
 		`insert into oxbow.extractions (user_id, number) values ($1, 3)
 			on conflict (user_id) do update set number = 3`,
+		`insert into oxbow.communities (user_id, id) values ($1, gen_random_uuid())`,
 		`insert into oxbow.nights (user_id, due_at) values ($1, 'infinity')`,
 		`insert into oxbow.night_questions (user_id, hash, asked_at) values ($1, oxbow.trait_hash('Boats'), now())`,
 		`insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('Boats'))`,

@@ -23,6 +23,17 @@ func (c *Client) Related(ctx context.Context, userID string, id uuid.UUID, maxRe
 	})
 }
 
+// Community is a group of people and things that a user's memories connect with each other.
+type Community = store.Community
+
+// Communities returns the communities of a user, the largest first, at most maxResults (1 to 1,000). With a query, only
+// those with people or things that it names.
+func (c *Client) Communities(ctx context.Context, userID, query string, maxResults int) ([]Community, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]Community, error) {
+		return store.Communities(ctx, tx, userID, query, maxResults)
+	})
+}
+
 // Provenance returns the memories and messages from which a memory was made, at most maxResults (1 to 1,000), nearest
 // first: the memories that it summarizes, merges, shortens, replaced or counts as repetitions, the evidence for a
 // trait, and the messages in which it was said. It leaves out forgotten memories. ErrNotFound if the user has no such

@@ -127,7 +127,7 @@ func attempt(t *testing.T, tx db, sql string, args ...any) (text string, affecte
 }
 
 // withoutText lists the tables of user data in which no column has a text of the user's.
-var withoutText = []string{"activity", "document_chunks", "entity_edges", "entity_mentions", "extractions", "feedback_subjects",
+var withoutText = []string{"activity", "communities", "document_chunks", "entity_edges", "entity_mentions", "extractions", "feedback_subjects",
 	"indexed_vectors", "memory_gists", "memory_links", "memory_term_stats", "memory_vectors", "night_questions",
 	"nights", "page_sessions",
 	"trait_refusals", "vector_slots"}

@@ -96,6 +96,7 @@ func populate(t testing.TB, tx db, user string) {
 	exec(t, tx, `insert into oxbow.key_values (user_id, key, value) values ($1, 'job', '"baker"')`, user)
 	exec(t, tx, `insert into oxbow.profile_memories (user_id, namespace, key, item, memory_id)
 		values ($1, 'profile', 'job', 'baker', $2)`, user, first)
+	exec(t, tx, "insert into oxbow.communities (user_id, id) values ($1, gen_random_uuid())", user)
 	exec(t, tx, "insert into oxbow.nights (user_id, due_at) values ($1, 'infinity')", user)
 	exec(t, tx, "insert into oxbow.night_questions (user_id, hash, asked_at) values ($1, oxbow.trait_hash('k'), now())", user)
 	exec(t, tx, "insert into oxbow.intentions (user_id, content) values ($1, 'Paint')", user)

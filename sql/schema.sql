@@ -149,6 +149,23 @@ CREATE TABLE oxbow.category_names (
 ALTER TABLE ONLY oxbow.category_names
     ADD CONSTRAINT category_names_pkey PRIMARY KEY (name);
 
+-- communities
+
+CREATE TABLE oxbow.communities (
+    user_id text NOT NULL,
+    id uuid NOT NULL,
+    members integer DEFAULT 0 NOT NULL,
+    sources uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    version integer DEFAULT 0 NOT NULL,
+    due boolean DEFAULT true NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.communities
+    ADD CONSTRAINT communities_pkey PRIMARY KEY (user_id, id);
+
+CREATE INDEX communities_due_idx ON oxbow.communities USING btree (user_id, id) WHERE due;
+
 -- conclusions
 
 CREATE TABLE oxbow.conclusions (
@@ -252,6 +269,8 @@ CREATE TABLE oxbow.entities (
     key text NOT NULL,
     head text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    community_id uuid,
+    community_due boolean DEFAULT true NOT NULL,
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 
@@ -260,6 +279,10 @@ ALTER TABLE ONLY oxbow.entities
 
 ALTER TABLE ONLY oxbow.entities
     ADD CONSTRAINT entities_user_id_key_kind_key UNIQUE (user_id, key, kind);
+
+CREATE INDEX entities_community_idx ON oxbow.entities USING btree (user_id, community_id) WHERE (community_id IS NOT NULL);
+
+CREATE INDEX entities_due_idx ON oxbow.entities USING btree (user_id, id) WHERE community_due;
 
 CREATE INDEX entities_head_idx ON oxbow.entities USING btree (user_id, head);
 

@@ -14,7 +14,7 @@ import (
 var derived = []string{"memory_vectors", "memory_vectors_next", "indexed_vectors", "vector_slots", "memory_terms",
 	"memory_term_stats", "embedding_refusals",
 	"reflection_inbox", "activity", "extractions", "sensory", "sensory_candidates", "entities", "entity_mentions",
-	"entity_edges", "api_keys", "api_answers"}
+	"entity_edges", "communities", "api_keys", "api_answers"}
 
 // recordTables returns the tables of an export other than memories: every other table with a
 // user_id, so that new tables are included. Tables that others reference come first.

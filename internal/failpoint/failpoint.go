@@ -59,6 +59,7 @@ const (
 	MoltTried            = "molt.tried"
 	MoltAdopted          = "molt.adopted"
 	MoltJudged           = "molt.judged"
+	CommunityBatch       = "community.batch" // between two transactions
 	SweepStep            = "sweep.step"
 	TriggerAsked         = "check_trigger.asked"
 	MigrateStep          = "migrate.step"      // between two steps of a migration
@@ -73,5 +74,5 @@ func Worker() []string {
 		MergeDecided, MergeWritten, MergeCommitted, SummaryMade, SummaryWritten, SummaryCommitted, ReflectAsked, ReflectLocked,
 		ReflectWritten, ReflectCommitted, ContradictionWritten, ReviewDecided, ReviewWritten,
 		ReviewCommitted, SettleBatch, SettleWalked, SettleLeveled, FlushBatch, SensoryBatch, RemindWritten, RemindBatch, NotifySent, JudgeDecided, JudgeWritten, JudgeCommitted, SleepAsked, SleepWritten, SleepCommitted, PatternWritten, PatternCommitted, DispatchWritten, DispatchBatch, AbstractDecided, AbstractWritten, AbstractCommitted,
-		MoltProposed, MoltTried, MoltAdopted, MoltJudged, SweepStep, TriggerAsked}
+		MoltProposed, MoltTried, MoltAdopted, MoltJudged, CommunityBatch, SweepStep, TriggerAsked}
 }

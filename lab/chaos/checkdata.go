@@ -245,7 +245,7 @@ func (k *checker) orphans() int {
 
 // periodic lists the kinds of periodic jobs. They have one attempt: the next job does the rest.
 var periodic = []string{"flush_activity", "sweep", "sensory", "settle", "consistency_check", "vector_index",
-	"dispatch", "remind", "pattern", "molt"}
+	"dispatch", "remind", "pattern", "molt", "community"}
 
 // jobs looks at unfinished jobs after all workers have stopped.
 func (k *checker) jobs() int {

@@ -65,6 +65,7 @@ language sql immutable parallel safe
 return '## ' || case _section
   when 'instruction' then case when _chinese then '用户的要求' else 'How the user wants to be answered' end
   when 'due' then case when _chinese then '到期和即将到来的事' else 'Due and coming up' end
+  when 'community' then case when _chinese then '彼此有关的人和事' else 'People and things that belong together' end
   when 'profile' then case when _chinese then '用户资料' else 'Profile' end
   when 'emotion' then case when _chinese then '情绪' else 'Emotions' end
   when 'core' then case when _chinese then '核心特质' else 'Core traits' end

@@ -142,8 +142,11 @@ begin
   end loop;
 end $$;
 
--- context_profile returns the profile and the emotional profile of a user as lines, as far as they are asked for.
-create or replace function oxbow.context_profile(_user_id text, _include text[], _now timestamptz, _chinese boolean)
+-- context_profile returns the profile, the emotional profile and the communities of a user as lines, as far as they are
+-- asked for. With a query, the communities are those that it names.
+drop function if exists oxbow.context_profile(text, text[], timestamptz, boolean);
+create or replace function oxbow.context_profile(_user_id text, _query text, _include text[], _now timestamptz,
+  _chinese boolean)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
   tendencies jsonb, modality text, reference text)
 language plpgsql stable as $$
@@ -162,6 +165,13 @@ begin
            oxbow.emotion_line(e.aspect, e.name, e.valence, e.shift, _chinese), null::jsonb, 'text', null::text
       from oxbow.emotion_profile(_user_id, _now) e where e.aspect in ('baseline', 'mood', 'trigger', 'calms');
   end if;
+  if 'communities' = any(_include) then
+    return query
+    select 'community', c.id, 'community', null::text, c.updated_at, null::text,
+           array_to_string(c.names, case when _chinese then '、' else ', ' end) || case when _chinese then '：' else ': ' end
+             || replace(c.summary, E'\n', case when _chinese then '；' else '; ' end), null::jsonb, 'text', null::text
+      from oxbow.communities(_user_id, _query, 5) c;
+  end if;
 end $$;
 
 -- context_parts returns the parts of the prompt block (oxbow.context), for programs that build their own.
@@ -173,8 +183,8 @@ end $$;
 --   agent             only facts, episodes and documents of that agent; traits belong to the person
 --   now               the reference time for decay and recency
 --   include           what else to include, of profile and emotion
--- A part is a line of the block: its section (instruction, due, core, preference, behavior, profile, emotion, memory), the memory, its text,
--- and the line as printed. The first line of a section includes the heading. tokens is the cost of the
+-- A part is a line of the block: its section (instruction, due, core, preference, behavior, profile, emotion,
+-- community, memory), the memory, its text, and the line as printed. The first line of a section includes the heading. tokens is the cost of the
 -- line. Sections come in the order above. A part that does not fit is skipped, except that core traits end
 -- with the first one that does not fit. Instructions have at most the share context_instructions of
 -- max_tokens, what is due the share context_due, a trait at most 60 tokens, all behaviors together a quarter of max_tokens, and any other memory a quarter
@@ -212,8 +222,8 @@ begin
     perform oxbow.reject('types', _unknown, 'must be fact, episodic, trait or document');
   elsif max_tokens is null or max_tokens not between 1 and 1000000 then
     perform oxbow.reject('max_tokens', max_tokens::text, 'must be between 1 and 1000000');
-  elsif not include <@ array['profile', 'emotion'] then
-    perform oxbow.reject('include', include::text, 'must be of profile and emotion');
+  elsif not include <@ array['profile', 'emotion', 'communities'] then
+    perform oxbow.reject('include', include::text, 'must be of profile, emotion and communities');
   elsif not isfinite(_now) then
     perform oxbow.reject('now', _now::text, 'must be finite');
   end if;
@@ -232,7 +242,8 @@ begin
                     context_parts.max_tokens, context_parts.contexts, _now)
      where 'trait' = any(_types)
     union all
-    select * from oxbow.context_profile(context_parts.user_id, context_parts.include, _now, _chinese)
+    select * from oxbow.context_profile(context_parts.user_id, context_parts.query, context_parts.include, _now,
+                    _chinese)
     union all
     select * from oxbow.context_memories(context_parts.user_id, context_parts.query, context_parts.embedding,
                     context_parts.max_tokens, array_remove(_types, 'trait'), context_parts.contexts,

@@ -163,8 +163,25 @@ begin
          m.invalid_at, m.created_at, m.expired_at
     from edge g, oxbow.itself_and_fold(_user_id, g.type, g.memory) m
   on conflict do nothing;
+  perform oxbow.edges_changed(_user_id, _ids);
 end $$;
 call oxbow.grant_worker('note_entities');
+
+-- edges_changed notes that the edges of some memories changed, so that the communities of their entities are looked at.
+create or replace function oxbow.edges_changed(_user_id text, _memories uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off as $$
+begin
+  update oxbow.entities e set community_due = true
+    from (select distinct n.entity_id
+            from unnest(_memories) m(id)
+           cross join lateral (select o.memory_type from oxbow.memories o
+                                where o.user_id = _user_id and o.id = m.id offset 0) o
+           cross join lateral (select n.entity_id from oxbow.entity_mentions n
+                                where n.user_id = _user_id and n.memory_type = o.memory_type and n.memory_id = m.id) n) n
+   where e.user_id = _user_id and e.id = n.entity_id and not e.community_due and e.kind <> 'self';
+end $$;
+call oxbow.grant_worker('edges_changed');
 
 -- itself_and_fold returns a memory, and the one that it was folded into because both say the same.
 create or replace function oxbow.itself_and_fold(_user_id text, _type text, _id uuid)
@@ -207,6 +224,9 @@ begin
      set valid_at = coalesce(new.valid_at, new.created_at), invalid_at = least(new.invalid_at, new.expires_at),
          created_at = new.created_at, expired_at = new.expired_at
    where g.user_id = new.user_id and g.memory_type = new.memory_type and g.memory_id = new.id;
+  if found then
+    perform oxbow.edges_changed(new.user_id, array[new.id]);
+  end if;
   return null;
 end $$;
 create or replace trigger end_edges

@@ -112,3 +112,28 @@ func TestKilledNightsAnswerTheSame(t *testing.T) {
 	require.Equal(t, slept(calm), slept(wild))
 	k.oxbow(wild, "check")
 }
+
+// However often the worker is killed while it finds communities, each entity is in that of an undisturbed run.
+func TestKilledCommunitiesAreTheSame(t *testing.T) {
+	t.Parallel()
+	k := newKilling(t)
+	k.exec(k.dsn, `
+		insert into oxbow.memories (user_id, content, metadata)
+		select 'person ' || p, format('Group %s of %s meets', g, p), jsonb_build_object('entities',
+		         jsonb_build_array(format('A%sx%s', p, g), format('B%sx%s', p, g), format('C%sx%s', p, g)))
+		  from generate_series(1, 20) p, generate_series(1, 4) g`)
+	k.oxbow(k.dsn, "work", "--until-idle")
+	k.exec(k.dsn, `insert into oxbow.river_job (kind, queue, max_attempts, args) values ('community', 'default', 25, '{}')`)
+	calm, wild := k.clone("calm"), k.clone("wild")
+	begun := time.Now()
+	k.oxbow(calm, "work", "--until-idle")
+	killed := k.killAtPoints(wild, []string{failpoint.CommunityBatch}, time.Since(begun), "work", "--until-idle")
+	k.oxbow(wild, "work", "--until-idle")
+	t.Logf("seed %d: killed at %v", k.seed, killed)
+	found := func(dsn string) []string {
+		return k.lines(dsn, `select jsonb_build_array(e.user_id, e.name, c.members, c.version, cardinality(c.sources))
+			from oxbow.entities e left join oxbow.communities c on c.user_id = e.user_id and c.id = e.community_id`)
+	}
+	require.Equal(t, found(calm), found(wild))
+	require.Equal(t, 80, k.count(wild, `oxbow.communities where members = 3 and not due`))
+}
