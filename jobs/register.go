@@ -43,6 +43,8 @@ type Config struct {
 	Patterns []string
 	// Abstracter says what memories of one topic come to. It uses the same provider as Reasoner too.
 	Abstracter reasoner.Abstracter
+	// Questioner begins deep reflections, with the provider of Reasoner. Nil: they only answer what reflection left open.
+	Questioner reasoner.Questioner
 	// Offline reports that Reasoner, Extractor, Summarizer, Reviewer and Judge make no network calls.
 	Offline bool
 	// ReasonerProvider tracks the health of Reasoner.

@@ -1,9 +1,11 @@
 package jobs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,6 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reflection"
+	"github.com/oxbow-memory/oxbow/internal/sensitive"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -37,8 +40,16 @@ var _ = describe(Kind{
 // awakePause is how long a deep reflection waits for a conversation to end, or for the inbox to be reflected on.
 const awakePause = 5 * time.Minute
 
-// sleepWorker reflects in two phases: it takes a question that reflection left open, recalls memories about it, and
-// concludes from these alone. Each job answers one question and enqueues the next, so that other users' reflections come
+const (
+	// recentMemories is how many of the latest memories a language model sees when it asks questions.
+	recentMemories = 40
+	// recentQuestions is the key by which nights record the questions about recent memories.
+	recentQuestions = "questions about recent memories"
+)
+
+// sleepWorker reflects in two phases: it takes a question, recalls memories about it, and concludes from these alone.
+// The first questions of a night are those that recent memories raise, if a language model is there to ask them; the
+// others are what reflection left open. Each job answers one question and enqueues the next, so that other users' reflections come
 // in between.
 type sleepWorker struct{ *Reflection }
 
@@ -80,6 +91,9 @@ func (w *sleepWorker) sleep(ctx context.Context, job *river.Job[SleepArgs]) erro
 			return follow(ctx, tx, ReflectArgs{UserID: s.User}) // what is new comes first
 		})
 	}
+	if w.Questioner != nil && night.Fresh {
+		return w.explore(ctx, job, s, night.Recalls)
+	}
 	q, err := store.NextQuestion(ctx, w.DB, s.User)
 	if err != nil {
 		return err
@@ -87,18 +101,74 @@ func (w *sleepWorker) sleep(ctx context.Context, job *river.Job[SleepArgs]) erro
 	if q == nil {
 		return w.end(ctx, job, false)
 	}
-	return w.answer(ctx, job, s, *q, night.Recalls)
-}
-
-// answer recalls memories about a question, asks the reasoner about them, and writes what follows.
-func (w *sleepWorker) answer(ctx context.Context, job *river.Job[SleepArgs], s *reflection.Snapshot, q store.Question,
-	recalls int) error {
-	memories, err := store.MemoriesAbout(ctx, w.DB, s.User, s.Person, s.Now, q.Content, recalls)
+	memories, err := store.MemoriesAbout(ctx, w.DB, s.User, s.Person, s.Now, q.Content, night.Recalls)
 	if err != nil {
 		return err
 	}
-	recalled := len(memories)
-	if err := w.loadKnown(ctx, w.DB, s, memories, q.Key); err != nil {
+	return w.answer(ctx, job, s, q.Key, memories)
+}
+
+// explore asks which questions recent memories raise, and answers them together from what it recalls for each. They
+// share the memories of one question. No question is stored: it may quote memories.
+func (w *sleepWorker) explore(ctx context.Context, job *river.Job[SleepArgs], s *reflection.Snapshot, recalls int) error {
+	recent, err := store.RecentMemories(ctx, w.DB, s.User, s.Person, s.Now, recentMemories)
+	if err != nil {
+		return err
+	}
+	asking := *s
+	if err := w.loadKnown(ctx, w.DB, &asking, recent, ""); err != nil {
+		return err
+	}
+	questions, err := w.questions(ctx, &asking, job.ID)
+	if err != nil {
+		return err
+	}
+	var memories []reasoner.Memory
+	for n, q := range questions {
+		left := len(questions) - n // a question with few memories leaves more to the next
+		found, err := store.MemoriesAbout(ctx, w.DB, s.User, s.Person, s.Now, q, (recalls-len(memories)+left-1)/left)
+		if err != nil {
+			return err
+		}
+		for _, m := range found {
+			if !slices.ContainsFunc(memories, func(o reasoner.Memory) bool { return o.ID == m.ID }) {
+				memories = append(memories, m)
+			}
+		}
+	}
+	slices.SortFunc(memories, func(a, b reasoner.Memory) int {
+		return cmp.Or(a.Time.Compare(b.Time), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	return w.answer(ctx, job, s, recentQuestions, memories)
+}
+
+func (w *sleepWorker) questions(ctx context.Context, s *reflection.Snapshot, job int64) (questions []string, err error) {
+	if len(s.Memories) == 0 {
+		return nil, nil
+	}
+	err = w.call(ctx, s.User, s.Cycle, job, func(ctx context.Context) (err error) {
+		questions, err = w.Questioner.Questions(ctx, s.Question())
+		return err
+	})
+	var useless *reasoner.AnswerError
+	if errors.As(err, &useless) {
+		w.Logger.WarnContext(ctx, "the reasoner asked no valid question", "error", useless)
+		return nil, nil
+	}
+	return slices.DeleteFunc(questions, func(q string) bool {
+		_, hit := sensitive.Category(q)
+		return hit
+	}), err
+}
+
+// answer asks the reasoner about the memories that were recalled for a question, and writes what follows.
+func (w *sleepWorker) answer(ctx context.Context, job *river.Job[SleepArgs], s *reflection.Snapshot, key string,
+	memories []reasoner.Memory) error {
+	recalled, pattern := len(memories), key
+	if key == recentQuestions {
+		pattern = "" // any may answer
+	}
+	if err := w.loadKnown(ctx, w.DB, s, memories, pattern); err != nil {
 		return err
 	}
 	proposals, err := w.ask(ctx, s, job.ID)
@@ -114,7 +184,7 @@ func (w *sleepWorker) answer(ctx context.Context, job *river.Job[SleepArgs], s *
 		return err
 	}
 	next := func(ctx context.Context, tx pgx.Tx, o Outcome) error {
-		if err := store.NoteQuestion(ctx, tx, s.User, q.Key, recalled, s.Now); err != nil {
+		if err := store.NoteQuestion(ctx, tx, s.User, key, recalled, s.Now); err != nil {
 			return err
 		}
 		if o.Reviews > 0 {

@@ -15,6 +15,7 @@ type Night struct {
 	Awake   bool // a conversation goes on
 	Spent   bool // the budget is used up
 	Recalls int  // the number of memories that it may recall for the next question
+	Fresh   bool // it has not asked anything yet
 }
 
 // Question is an open pattern.
@@ -34,7 +35,9 @@ func DueNights(ctx context.Context, db DB, now time.Time, limit int) ([]string, 
 
 // ReadNight returns what the night of a user may still use.
 func ReadNight(ctx context.Context, db DB, userID string, now time.Time) (Night, error) {
-	return one[Night](ctx, db, "read the night", `select * from oxbow.night($1, $2)`, userID, now)
+	return one[Night](ctx, db, "read the night", `
+		select n.*, not exists (select from oxbow.nights where user_id = $1 and began_at is not null) as fresh
+		  from oxbow.night($1, $2) n`, userID, now)
 }
 
 // NextQuestion returns the question to ask next, or nil.
@@ -68,6 +71,23 @@ func EndNight(ctx context.Context, tx DB, userID string, now time.Time, again bo
 // does not read, it leaves out.
 func MemoriesAbout(ctx context.Context, db DB, userID string, p reasoner.Person, now time.Time, question string,
 	limit int) ([]reasoner.Memory, error) {
+	return readable(ctx, db, `oxbow.recall($1, $2, null, array['fact', 'episodic'], $3)`, p, now, userID, question, limit)
+}
+
+// RecentMemories returns at most limit of the latest facts and episodes that have a topic, like MemoriesAbout. It reads
+// at most four topics for each.
+func RecentMemories(ctx context.Context, db DB, userID string, p reasoner.Person, now time.Time,
+	limit int) ([]reasoner.Memory, error) {
+	return readable(ctx, db, `(
+		select f.memory_type, f.memory_id as id
+		  from (select * from oxbow.topic_fragments where user_id = $1 and at <= $2 order by at desc limit 4 * $3) f
+		 group by f.memory_type, f.memory_id order by max(f.at) desc limit $3)`, p, now, userID, now, limit)
+}
+
+// readable returns the memories of a source, a part of a query with columns memory_type and id, that a reasoner may
+// read. The first argument is the user.
+func readable(ctx context.Context, db DB, source string, p reasoner.Person, now time.Time,
+	args ...any) ([]reasoner.Memory, error) {
 	type row struct {
 		ID                                         uuid.UUID
 		Type, Content, Speaker, Context, SessionID string
@@ -79,13 +99,13 @@ func MemoriesAbout(ctx context.Context, db DB, userID string, p reasoner.Person,
 		       coalesce(m.valid_at, m.created_at) as valid_at, m.importance, m.metadata ->> 'context' as context,
 		       case when jsonb_typeof(m.metadata #> '{emotion,arousal}') = 'number'
 		         then (m.metadata #>> '{emotion,arousal}')::double precision end as arousal
-		  from oxbow.recall($1, $2, null, array['fact', 'episodic'], $3) r
+		  from `+source+` r
 		 cross join lateral (
 		       select m.* from oxbow.memories m
 		        where m.user_id = $1 and m.memory_type = r.memory_type and m.id = r.id limit 1) m
 		 where m.sensitivity < 2 and m.forgotten_at is null
 		   and coalesce(m.source, '') not in ('summary', 'merge', 'abstract')
-		 order by valid_at, m.id`, userID, question, limit)
+		 order by valid_at, m.id`, args...)
 	memories := make([]reasoner.Memory, len(rows))
 	for i, r := range rows {
 		m := reasoner.Memory{ID: r.ID, Type: r.Type, Content: r.Content, Speaker: r.Speaker,

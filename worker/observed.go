@@ -161,6 +161,17 @@ func (a observedAbstracter) Abstract(ctx context.Context, d reasoner.Dense) (rea
 		func(ctx context.Context) (reasoner.Conclusion, error) { return a.Abstracter.Abstract(ctx, d) })
 }
 
+// observedQuestioner is a questioner that counts its calls.
+type observedQuestioner struct {
+	reasoner.Questioner
+	*observed
+}
+
+func (q observedQuestioner) Questions(ctx context.Context, recent reasoner.Batch) ([]string, error) {
+	return askedModel(ctx, q.observed, call{"reasoner", q.Name(), "question"}, len(recent.Memories),
+		func(ctx context.Context) ([]string, error) { return q.Questioner.Questions(ctx, recent) })
+}
+
 // observedSummarizer is a summarizer that counts its calls.
 type observedSummarizer struct {
 	reasoner.Summarizer

@@ -28,6 +28,7 @@ type reasoners struct {
 	merger     reasoner.Merger
 	judge      reasoner.Judge
 	abstracter reasoner.Abstracter
+	questioner reasoner.Questioner // nil: the reasoner asks no questions
 }
 
 func (c Config) openReasoner() (reasoners, error) {
@@ -37,13 +38,14 @@ func (c Config) openReasoner() (reasoners, error) {
 		if summarizer == nil {
 			summarizer = local
 		}
-		return reasoners{c.testReasoner, c.testExtractor, summarizer, local, local, judge.Rules{}, rules.New()}, nil
+		questioner, _ := c.testReasoner.(reasoner.Questioner)
+		return reasoners{c.testReasoner, c.testExtractor, summarizer, local, local, judge.Rules{}, rules.New(), questioner}, nil
 	}
 	if c.byRules() {
-		return reasoners{rules.New(), local, local, local, local, judge.Rules{}, rules.New()}, nil
+		return reasoners{rules.New(), local, local, local, local, judge.Rules{}, rules.New(), nil}, nil
 	}
 	model, err := llm.Open(llm.Config(c.Reasoner))
-	return reasoners{model, model, model, model, model, model, model}, err
+	return reasoners{model, model, model, model, model, model, model, model}, err
 }
 
 // reasonerCallTime limits one call of the reasoner, which may send two requests to a model.

@@ -214,7 +214,7 @@ func (w *Worker) stop(ctx context.Context, client *river.Client[pgx.Tx]) error {
 // jobs returns the configuration of the jobs.
 func (w *Worker) jobs() jobs.Config {
 	o := &observed{w.metrics, w.tracer}
-	return jobs.Config{
+	c := jobs.Config{
 		DB: w.pool, Embedder: observedEmbedder{embedder{w.embedder}, o}, Provider: w.provider,
 		CallTime: w.cfg.callTime(), CallTexts: w.cfg.callTexts(),
 		Reasoner: observedReasoner{w.reasoner, o}, Extractor: observedExtractor{w.extractor, o},
@@ -226,6 +226,10 @@ func (w *Worker) jobs() jobs.Config {
 		ReflectBatch: w.cfg.reflectBatch(),
 		DailyTokens:  w.cfg.DailyTokens, Logger: w.log, Observer: joining{w.metrics, w.tracer}, Now: w.cfg.Now,
 	}
+	if w.questioner != nil {
+		c.Questioner = observedQuestioner{w.questioner, o}
+	}
+	return c
 }
 
 // client returns a client of River that polls for jobs that no user waits for at the given interval.

@@ -29,6 +29,7 @@ var (
 	_ reasoner.Merger     = (*Reasoner)(nil)
 	_ reasoner.Abstracter = (*Reasoner)(nil)
 	_ reasoner.Judge      = (*Reasoner)(nil)
+	_ reasoner.Questioner = (*Reasoner)(nil)
 )
 
 // Open returns the reasoner that cfg describes. It does not contact the provider. An error names

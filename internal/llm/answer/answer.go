@@ -168,6 +168,11 @@ type Conclusion struct {
 	Sources    []string `json:"sources" about:"reference of a memory that supports it, such as m3"`
 }
 
+// Questions is an answer to recent memories.
+type Questions struct {
+	Questions []string `json:"questions" about:"one short sentence in the language of the memories" none:"an empty list if nothing is worth asking"`
+}
+
 // Merges is an answer to groups of similar memories.
 type Merges struct {
 	Merges []Merge `json:"merges" none:"an empty list if no memories belong together"`

@@ -130,6 +130,8 @@ func Nothing(r Request) Reply {
 		return Say(all.JSON())
 	case "signals":
 		return Say(`{"signals": []}`)
+	case "question":
+		return Say(`{"questions": []}`)
 	case "abstract":
 		return Say(`{"conclusion": "", "sources": []}`)
 	case "judge":

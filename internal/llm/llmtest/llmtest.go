@@ -44,7 +44,7 @@ type Request struct {
 	Model         string
 	Messages      []Message
 	Format        string          // json_schema, json_object, or empty
-	Purpose       string          // reflect, review, extract, resolve, merge, judge, signals, abstract or summarize
+	Purpose       string          // reflect, review, extract, resolve, merge, judge, signals, abstract, question or summarize
 	Schema        json.RawMessage // schema of the answer; nil if only the prompt has it
 	MaxTokens     int             // from any of the protocol's members; 0: no limit
 	Temperature   *float64
@@ -176,7 +176,8 @@ func read(r *http.Request, raw []byte) (Request, error) {
 	}
 	request.Purpose = "reflect"
 	for data, purpose := range map[string]string{"trait": "review", "messages": "extract", "conflicts": "resolve",
-		"facts": "judge", "groups": "merge", "turns": "signals", "fragments": "abstract"} {
+		"facts": "judge", "groups": "merge", "turns": "signals", "fragments": "abstract",
+		"recent": "question"} {
 		if len(request.Data(data)) > 0 {
 			request.Purpose = purpose
 		}

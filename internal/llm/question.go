@@ -1,0 +1,45 @@
+package llm
+
+import (
+	"context"
+	"slices"
+
+	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+)
+
+// Questions asks which questions recent memories raise. It leaves out memories that read as instructions, and drops
+// questions that do, or that are in another language than the memories.
+func (r *Reasoner) Questions(ctx context.Context, recent reasoner.Batch) (questions []string, err error) {
+	recent.Memories = slices.DeleteFunc(slices.Clone(recent.Memories),
+		func(m reasoner.Memory) bool { return instructs(m.Content) })
+	if len(recent.Memories) == 0 {
+		return nil, nil
+	}
+	var texts []string
+	for _, m := range recent.Memories {
+		texts = append(texts, m.Content)
+	}
+	var refused notes
+	q := question{purpose: "question", data: show(recent).data, refused: &refused}
+	err = ask(ctx, r, q, func(a answer.Questions) error {
+		questions, refused = nil, notes{}
+		for _, asked := range a.Questions[:min(len(a.Questions), maxEntries)] {
+			text, err := sentence(asked)
+			switch {
+			case err != nil:
+				refused.drop(asked, "unusable question: %s", err)
+				continue
+			case translated(text, texts) != "":
+				refused.drop(asked, "unusable question: %s", translated(text, texts))
+				continue
+			case slices.Contains(questions, text) || len(questions) == reasoner.MaxQuestions:
+				refused.drop(asked, "it is asked already, or there are %d", reasoner.MaxQuestions)
+				continue
+			}
+			questions = append(questions, text)
+		}
+		return nil
+	})
+	return questions, err
+}
