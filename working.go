@@ -59,8 +59,9 @@ type WorkingMemory struct {
 
 type heldItem struct {
 	WorkingItem
-	name      string // the ExternalID of its memory
-	committed string // the name under which it was last committed
+	name      string  // the ExternalID of its memory
+	committed string  // the name under which it was last committed
+	weight    float64 // see Weigh
 }
 
 // NewWorkingMemory returns an empty working memory. userID has 1 to 255 bytes, sessionID 1 to 1024 bytes.
@@ -83,7 +84,7 @@ func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, e
 }
 
 // Add adds an item. If the working memory is full, Add evicts and returns the item with the fewest
-// rehearsals, the oldest of equals. An item with the key of another replaces it in place, which counts as a
+// rehearsals times its weight, the oldest of equals. An item with the key of another replaces it in place, which counts as a
 // rehearsal; the importance never decreases. An invalid value is an *InvalidError.
 func (w *WorkingMemory) Add(item WorkingItem) (evicted *WorkingItem, err error) {
 	if item.Type == "" {
@@ -115,7 +116,7 @@ func (w *WorkingMemory) Add(item WorkingItem) (evicted *WorkingItem, err error) 
 		old := w.items[i]
 		item.Rehearsals = old.Rehearsals + 1
 		importance = max(importance, *old.Importance)
-		w.items[i] = &heldItem{item, name, old.committed}
+		w.items[i] = &heldItem{item, name, old.committed, 1}
 		return nil, nil
 	}
 	if len(w.items) == w.capacity {
@@ -124,7 +125,7 @@ func (w *WorkingMemory) Add(item WorkingItem) (evicted *WorkingItem, err error) 
 		w.items = slices.Delete(w.items, out, out+1)
 	}
 	item.Rehearsals = 0
-	w.items = append(w.items, &heldItem{WorkingItem: item, name: name})
+	w.items = append(w.items, &heldItem{WorkingItem: item, name: name, weight: 1})
 	return evicted, nil
 }
 
@@ -137,6 +138,23 @@ func (w *WorkingMemory) Rehearse(key string) bool {
 		w.items[i].Rehearsals++
 	}
 	return i >= 0
+}
+
+// Weigh multiplies the temporary weight of an item, which begins at 1, by a factor from 0 to 10: below 1 if an answer
+// that rested on it failed, above 1 if one helped (U §6). Rehearsals and importance count times the weight for eviction
+// and for CommitWorkingMemory. The weight is not stored, and Add with the item's key resets it. It reports whether the
+// key exists. A factor out of range is an *InvalidError.
+func (w *WorkingMemory) Weigh(key string, factor float64) (bool, error) {
+	if !(factor >= 0 && factor <= 10) {
+		return false, store.Invalid("factor", factor, "must be between 0 and 10")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := w.find(key)
+	if i >= 0 {
+		w.items[i].weight = min(w.items[i].weight*factor, 10)
+	}
+	return i >= 0, nil
 }
 
 // Remove removes an item. It reports whether the key existed. A committed memory stays.
@@ -269,8 +287,9 @@ func (w *WorkingMemory) due(o CommitOptions) []heldItem {
 	var due []heldItem
 	for _, held := range w.items {
 		if held.committed != held.name &&
-			(held.Rehearsals >= o.MinRehearsals || *held.Importance >= o.MinImportance) {
-			due = append(due, heldItem{held.copy(), held.name, ""})
+			(held.weight*float64(held.Rehearsals) >= float64(o.MinRehearsals) ||
+				held.weight**held.Importance >= o.MinImportance) {
+			due = append(due, heldItem{held.copy(), held.name, "", 1})
 		}
 	}
 	return due
@@ -307,11 +326,13 @@ func (w *WorkingMemory) find(key string) int {
 	return slices.IndexFunc(w.items, func(held *heldItem) bool { return held.Key == key })
 }
 
-// weakest returns the index of the item to evict: the oldest of those with the fewest rehearsals.
+// weakest returns the index of the item to evict: the oldest of those with the fewest rehearsals, which count from 1, so
+// that the weight of an item without one matters.
 func (w *WorkingMemory) weakest() int {
 	out := 0
-	for i, held := range w.items {
-		if held.Rehearsals < w.items[out].Rehearsals {
+	strength := func(i int) float64 { return w.items[i].weight * float64(1+w.items[i].Rehearsals) }
+	for i := range w.items {
+		if strength(i) < strength(out) {
 			out = i
 		}
 	}

@@ -146,6 +146,37 @@ func TestWorkingMemoryFollowsItsRule(t *testing.T) {
 	}
 }
 
+// An item on which a failed answer rested goes first, until it is said again.
+func TestWorkingMemoryWeighs(t *testing.T) {
+	t.Parallel()
+	w, err := oxbow.NewWorkingMemory("ann", "s", 5)
+	require.NoError(t, err)
+	add := func(content string) *oxbow.WorkingItem {
+		t.Helper()
+		evicted, err := w.Add(oxbow.WorkingItem{Content: content})
+		require.NoError(t, err)
+		return evicted
+	}
+	for _, content := range []string{"a", "b", "c", "d", "e"} {
+		add(content)
+	}
+	for key, factor := range map[string]float64{"c": 0.5, "d": 0.5, "a": 2} {
+		found, err := w.Weigh(key, factor)
+		require.NoError(t, err)
+		require.True(t, found)
+	}
+	add("d") // said again
+	require.Equal(t, "c", add("f").Content)
+	require.Equal(t, "b", add("g").Content, "the oldest of weight 1")
+	for _, factor := range []float64{-0.1, 10.1, math.NaN(), math.Inf(1)} {
+		_, err := w.Weigh("a", factor)
+		require.ErrorContains(t, err, "factor must be between 0 and 10")
+	}
+	found, err := w.Weigh("c", 1)
+	require.NoError(t, err)
+	require.False(t, found)
+}
+
 func TestWorkingMemoryReplacesInPlace(t *testing.T) {
 	t.Parallel()
 	w := newWorking(t, "s", oxbow.WorkingItem{Key: "city", Content: "Ann lives in Lisbon", Importance: new(0.9)},
