@@ -52,6 +52,8 @@ begin
       oxbow.river_queue, oxbow.river_notification to oxbow_worker;
     grant select on oxbow.river_migration to oxbow_worker;
     grant select, insert on oxbow.pattern_releases to oxbow_worker;
+    grant select, update on oxbow.webhooks to oxbow_worker;
+    grant select on oxbow.strategies to oxbow_worker;
     grant usage, select on all sequences in schema oxbow to oxbow_worker;
   end if;
   if operator then

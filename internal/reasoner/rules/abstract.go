@@ -137,12 +137,34 @@ func statement(d reasoner.Dense, zh bool) string {
 	var quotes []string
 	for _, f := range d.Fragments {
 		quote := oneline.Shorten(strings.TrimRight(oneline.Of(f.Content), " .。"), maxQuote)
-		if !slices.Contains(quotes, quote) && len(quotes) < maxQuotes {
+		if len(quotes) < maxQuotes && !slices.ContainsFunc(quotes, func(q string) bool { return alike(q, quote) }) {
 			quotes = append(quotes, quote)
 		}
 	}
 	return pick(zh, "关于"+name+"："+strings.Join(quotes, "；"), "About "+name+": "+strings.Join(quotes, "; "))
 }
+
+// alike reports whether two statements have most of their words in common, so that one quote is enough.
+func alike(a, b string) bool {
+	in := map[string]int{}
+	for i, text := range []string{a, b} {
+		for _, t := range language.Read(text).Tokens {
+			if !t.Mark {
+				in[t.Lower] |= 1 << i
+			}
+		}
+	}
+	both := 0
+	for _, where := range in {
+		if where == 3 {
+			both++
+		}
+	}
+	return float64(both) >= quoteAlike*float64(len(in))
+}
+
+// quoteAlike is the share of common words from which two quotes say the same.
+const quoteAlike = 0.6
 
 // maxQuotes and maxQuote limit what a conclusion about a person, a thing or a subject quotes: conclusions are no archive.
 const (
