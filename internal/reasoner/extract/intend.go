@@ -61,7 +61,7 @@ func (s *sentence) intention(m *reasoner.Message) (n reasoner.Intention, ok bool
 	return n, n.Kind != "intention" || !n.Due.IsZero()
 }
 
-// reminded returns what a person wants to be reminded of: what follows "to" or 提醒我, or the sentence.
+// reminded returns what a person wants to be reminded of: what follows "to" or 提醒我, or else what precedes it.
 func (s *sentence) reminded(m pattern.Match) string {
 	rest := strings.TrimSpace(s.text[s.Tokens[m.End-1].End:])
 	if !s.chinese() {
@@ -72,10 +72,20 @@ func (s *sentence) reminded(m pattern.Match) string {
 			}
 		}
 	}
-	if rest = strings.Trim(oneline.Of(rest), " ,.;:!?。"); utf8.RuneCountInString(rest) < 2 {
-		return oneline.Of(s.text)
+	for _, particle := range []string{"一下", "一声", "下"} { // 提醒我一下
+		rest = strings.TrimPrefix(rest, particle)
 	}
-	return rest
+	before := s.text[:s.Tokens[m.Start].Start]
+	for _, part := range []string{rest, before} {
+		part = strings.Trim(oneline.Of(part), " ,.;:!?，。；：！？吧哦啊呀哈")
+		for _, lead := range []string{"记得", "到时候", "到时", "请", "麻烦", "帮我", "please", "and", "so"} {
+			part = strings.TrimRight(strings.TrimSuffix(part, lead), " ,，")
+		}
+		if utf8.RuneCountInString(part) > 1 {
+			return part
+		}
+	}
+	return oneline.Of(s.text)
 }
 
 // from returns the text from a match on, up to a mark.
