@@ -1,17 +1,19 @@
 // Evalpredict measures predictions against what people did.
 //
-//	go -C lab run ./evalpredict [-zone NAME] [-days N] [-every N] [-policies NAME=VALUE,…] RECORDS
+//	go -C lab run ./evalpredict [-zone NAME] [-days N] [-every N] [-policies NAME=VALUE,…] [-try NAME=VALUE,…] RECORDS
 //
 // RECORDS is a file for oxbow eval, of which only the memories are used. Each speaker of a conversation is a person. It
 // records the topics of their memories by the rules, and predicts each period of N days in the last 40 % of each
 // person's records from the time before it. It prints the Brier score (the mean squared error of the probabilities) of
 // the predictions, of the base rate that comes with them, and of the plain share of past periods; and how often what
-// was predicted with a probability happened.
+// was predicted with a probability happened. With -try, the value for each person is the one with the best score of all
+// other people, so that no value is measured on those it was chosen by.
 package main
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -60,6 +62,7 @@ func command(ctx context.Context, out io.Writer) {
 	days := flag.Int("days", 1, "length of a period")
 	every := flag.Int("every", 1, "predict only every Nth period")
 	policies := flag.String("policies", "", "policies to try: NAME=VALUE,…")
+	try := flag.String("try", "", "values of a policy, one of which all others choose for each person: NAME=VALUE,…")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		must.OK(errors.New("name a file: RECORDS"))
@@ -76,14 +79,47 @@ func command(ctx context.Context, out io.Writer) {
 		must.Get(pool.Exec(ctx, "select oxbow.set_policy($1, $2::text::double precision)", name, value))
 	}
 
-	var score score
 	people := read(flag.Arg(0))
-	for _, person := range slices.Sorted(maps.Keys(people)) {
-		mine := people[person]
+	names := slices.Sorted(maps.Keys(people))
+	did := map[string]map[string]map[time.Time]bool{}
+	for _, person := range names {
 		must.Get(pool.Exec(ctx, "insert into oxbow.users (user_id, timezone) values ($1, $2)", person, *zone))
-		score.person(ctx, pool, person, did(ctx, pool, person, mine, location), span(mine, location), *days, *every)
+		did[person] = remember(ctx, pool, person, people[person], location)
 	}
-	score.print(out)
+	measure := func() []score {
+		scores := make([]score, len(names))
+		for i, person := range names {
+			scores[i].person(ctx, pool, person, did[person], span(people[person], location), *days, *every)
+		}
+		return scores
+	}
+	name, values, several := strings.Cut(*try, "=")
+	if !several {
+		total := sum(measure())
+		total.print(out)
+		return
+	}
+	var tried [][]score
+	for value := range strings.SplitSeq(values, ",") {
+		must.Get(pool.Exec(ctx, "select oxbow.set_policy($1, $2::text::double precision)", name, value))
+		scores := measure()
+		tried = append(tried, scores)
+		total := sum(scores)
+		fmt.Fprintf(out, "%s = %s: Brier score %.5f\n", name, value, total.predicted/float64(max(total.n, 1)))
+	}
+	fmt.Fprintf(out, "\nchosen for each person by the others:\n")
+	chosen := sum(heldOut(tried))
+	chosen.print(out)
+}
+
+// heldOut returns the score of each person with the value that is best for all others together.
+func heldOut(tried [][]score) (scores []score) {
+	for i := range tried[0] {
+		others := func(all []score) float64 { return sum(all).predicted - all[i].predicted }
+		best := slices.MinFunc(tried, func(a, b []score) int { return cmp.Compare(others(a), others(b)) })
+		scores = append(scores, best[i])
+	}
+	return scores
 }
 
 // read returns the memories of each person.
@@ -126,8 +162,8 @@ func midnight(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
 }
 
-// did stores memories with their topics, and returns the days on which each topic came up.
-func did(ctx context.Context, pool *pgxpool.Pool, person string, memories []memory,
+// remember stores memories with their topics, and returns the days on which each topic came up.
+func remember(ctx context.Context, pool *pgxpool.Pool, person string, memories []memory,
 	location *time.Location) map[string]map[time.Time]bool {
 	rows := make([][]any, len(memories))
 	shown := make([]reasoner.Memory, len(memories))
@@ -162,7 +198,7 @@ func did(ctx context.Context, pool *pgxpool.Pool, person string, memories []memo
 
 // score sums squared errors.
 type score struct {
-	n, people                   int
+	n, people, gained           int
 	predicted, base, plain, won float64
 	bins                        [10]struct {
 		n           int
@@ -197,6 +233,23 @@ func (s *score) person(ctx context.Context, pool *pgxpool.Pool, person string, d
 	if s.n > before {
 		s.people++
 	}
+	if s.predicted < s.base {
+		s.gained++
+	}
+}
+
+// sum returns the score of all people.
+func sum(scores []score) (total score) {
+	for _, s := range scores {
+		total.n, total.people, total.gained = total.n+s.n, total.people+s.people, total.gained+s.gained
+		total.predicted, total.base = total.predicted+s.predicted, total.base+s.base
+		total.plain, total.won = total.plain+s.plain, total.won+s.won
+		for i, b := range s.bins {
+			t := &total.bins[i]
+			t.n, t.p, t.happened = t.n+b.n, t.p+b.p, t.happened+b.happened
+		}
+	}
+	return total
 }
 
 func within(days map[time.Time]bool, from, until time.Time) bool {
@@ -224,7 +277,8 @@ func (s *score) add(p store.Prediction, happened, plain float64) {
 func (s *score) print(out io.Writer) {
 	n := float64(max(s.n, 1))
 	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(t, "people\t%d\npredictions\t%d\nhappened\t%.4f\n\n", s.people, s.n, s.won/n)
+	fmt.Fprintf(t, "people\t%d\nbetter than the base rate for\t%d\npredictions\t%d\nhappened\t%.4f\n\n", s.people,
+		s.gained, s.n, s.won/n)
 	fmt.Fprintf(t, "Brier score\t\tbetter than the plain share by\n")
 	for _, row := range []struct {
 		name string
