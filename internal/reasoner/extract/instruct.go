@@ -66,11 +66,18 @@ func (s *sentence) standing() bool {
 	if s.Has("instruct.about_others") || s.Has("instruct.once") || s.Has("instruct.once.zh") {
 		return false
 	}
-	return s.Has("instruct.lasting") || s.Has("instruct.zh") || s.Has("instruct.standing") && s.imperative()
+	return s.Has("instruct.lasting") || s.Has("instruct.zh") && s.forAssistant() ||
+		s.Has("instruct.standing") && s.imperative()
 }
 
 func (s *sentence) endsInstruction() bool {
-	return s.Has("instruct.end") && !s.Has("instruct.about_others") && !s.Has("instruct.once")
+	return s.Has("instruct.end") && !s.Has("instruct.about_others") && !s.Has("instruct.once") && s.forAssistant()
+}
+
+// forAssistant reports whether a Chinese sentence can be meant for an assistant: it is about answers, or names who gives
+// them. 以后要坚持跑步 is a resolution of the person's. An English sentence is judged by its verbs.
+func (s *sentence) forAssistant() bool {
+	return !s.chinese() || !s.Has("instruct.resolves") && (s.Has("instruct.answers") || aspectOf(s) != "")
 }
 
 // imperative reports whether a clause of the sentence asks an assistant to do something.
