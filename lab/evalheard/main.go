@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -41,17 +42,18 @@ type line struct {
 func main() {
 	show := flag.Bool("show", false, "print what was heard wrongly")
 	replies := flag.Bool("replies", false, "take each memory for the reply to the one before it, and judge that")
+	longest := flag.Int("longest", 0, "leave out memories of more characters: conversations; 0: none")
 	limit := flag.Int("n", 0, "read every n-th line only, so that at most 1,000 remain; 0: all")
 	flag.Parse()
 	for _, path := range flag.Args() {
-		measure(path, *show, *replies, *limit)
+		measure(path, *show, *replies, *limit, *longest)
 	}
 }
 
 // tally counts, for what is expected, the lines and those heard so.
 type tally struct{ right, all map[string]int }
 
-func measure(path string, show, replies bool, every int) {
+func measure(path string, show, replies bool, every, longest int) {
 	file := must.Get(os.Open(path))
 	defer func() { _ = file.Close() }()
 	var in io.Reader = file
@@ -70,7 +72,7 @@ func measure(path string, show, replies bool, every int) {
 			if l.Text = l.Content; replies {
 				l.AgentResponse, last = last, l.Text
 			}
-			if l.Text == "" || every > 0 && n%every != 0 {
+			if l.Text == "" || every > 0 && n%every != 0 || longest > 0 && utf8.RuneCountInString(l.Text) > longest {
 				continue
 			}
 			l.Expected = "none"
