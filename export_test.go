@@ -65,6 +65,9 @@ func TestExportEraseImport(t *testing.T) {
 	require.Equal(t, strings.Count(file.String(), "\n"), written.Memories+written.Records)
 	require.NotContains(t, file.String(), "Quentin")
 	require.NotContains(t, file.String(), "opened a page", "of the sensory stream nothing")
+	for _, table := range []string{"instructions", "skills", "intentions", "key_values", "feedback_signals"} {
+		require.Regexp(t, `"type": ?"`+table+`"`, file.String())
+	}
 	for line := range strings.Lines(file.String()) {
 		require.True(t, json.Valid([]byte(line)), line)
 	}
@@ -84,7 +87,8 @@ func TestExportEraseImport(t *testing.T) {
 	for _, table := range []string{"memories", "users", "sessions", "messages", "memory_history", "memory_links",
 		"memory_sources", "weight_log", "reflection_cycles",
 		"trait_evidence", "trait_events", "trait_clues", "trait_refusals", "llm_calls", "document_files",
-		"document_chunks"} {
+		"document_chunks", "instructions", "skills", "intentions", "key_values", "profile_memories", "answers",
+		"feedback_signals", "feedback_subjects", "suppressions", "adjustments", "conclusions"} {
 		require.Equal(t, before[table], after[table], table)
 	}
 	checked, err := consistency.Check(ctx, b.pool, consistency.Options{UserID: "Zebedee"})
