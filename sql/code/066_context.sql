@@ -182,13 +182,13 @@ end $$;
 --   contexts          work, personal, …: traits of these contexts and general ones; other memories as in recall
 --   agent             only facts, episodes and documents of that agent; traits belong to the person
 --   now               the reference time for decay and recency
---   include           what else to include, of profile and emotion
+--   include           what else to include, of profile, emotion and communities
 -- A part is a line of the block: its section (instruction, due, core, preference, behavior, profile, emotion,
--- community, memory), the memory, its text, and the line as printed. The first line of a section includes the heading. tokens is the cost of the
--- line. Sections come in the order above. A part that does not fit is skipped, except that core traits end
--- with the first one that does not fit. Instructions have at most the share context_instructions of
--- max_tokens, what is due the share context_due, a trait at most 60 tokens, all behaviors together a quarter of max_tokens, and any other memory a quarter
--- too (but at least 40).
+-- community, memory), the memory, its text, and the line as printed. The first line of a section includes the heading.
+-- tokens is the cost of the line. Sections come in the order above. A part that does not fit is skipped, except that
+-- core traits end with the first one that does not fit. Instructions have at most the share context_instructions of
+-- max_tokens, what is due the share context_due, a trait at most 60 tokens, all behaviors together a quarter of
+-- max_tokens, and any other memory a quarter too (but at least 40).
 drop function if exists oxbow.context_parts(text, text, halfvec, integer, text[], text[], text, timestamptz);
 create or replace function oxbow.context_parts(user_id text, query text default null, embedding halfvec default null,
   max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,

@@ -1,8 +1,9 @@
 -- Explanations (U §11): why something is known, why it is still kept, what it rests on, who used it, and when it fades.
 
--- why explains a memory, a trait, an adjustment, an instruction, a skill or an intention in sentences, in a language or,
--- without one, that of its user (English or Chinese). aspect is origin, basis, kept, used or fades, in this order; refs
--- are the ids behind the sentence. Hidden and sensitive texts are not quoted. The error OX101 if the user has nothing of that id.
+-- why explains a memory, a trait, an adjustment, an instruction, a skill or an intention in sentences, in a language
+-- or, without one, that of its user (English or Chinese). aspect is origin, basis, kept, used or fades, in this order;
+-- refs are the ids behind the sentence. Hidden and sensitive texts are not quoted. The error OX101 if the user has
+-- nothing of that id.
 drop function if exists oxbow.why(text, uuid);
 create or replace function oxbow.why(user_id text, id uuid, language text default null)
 returns table (aspect text, sentence text, refs jsonb)
