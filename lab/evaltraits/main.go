@@ -1,6 +1,6 @@
 // Evaltraits measures which known interests of people the traits show.
 //
-//	go -C lab run ./evaltraits [-reasoner-model NAME …] RECORDS PERSONAS
+//	go -C lab run ./evaltraits [-nights N] [-reasoner-model NAME …] RECORDS PERSONAS
 //
 // RECORDS is a file for oxbow eval, of which only the memories are used. PERSONAS is a JSON object:
 //
@@ -8,7 +8,7 @@
 //
 // It loads the memories into its own database on the tests' PostgreSQL, embeds them, and reflects on each person with
 // the clock at the end of the person's records. A trait of stage emerging or higher shows an interest if it contains
-// one of its words; it counts for one interest. The exit status is 1 if a trait is in a sensitive category.
+// one of its words; it counts for one interest. With -nights, deep reflections follow, each within its budget. The exit status is 1 if a trait is in a sensitive category.
 package main
 
 import (
@@ -43,13 +43,14 @@ func command(ctx context.Context, out io.Writer) {
 		"provider of a model that reflects: openai, ollama (default: the rules)")
 	flag.StringVar(&reasoner.Model, "reasoner-model", "", "the provider's name for the model")
 	flag.StringVar(&reasoner.URL, "reasoner-url", "", "the provider's server")
+	nights := flag.Int("nights", 0, "deep reflections (the job sleep) of each person after that")
 	reasoner.APIKey = os.Getenv("OXBOW_REASONER_API_KEY")
 	flag.Parse()
 	if flag.NArg() != 2 {
 		must.OK(errors.New("name two files: RECORDS PERSONAS"))
 	}
 	personas := must.Get(readPersonas(must.Get(os.Open(flag.Arg(1)))))
-	traits := reflectOn(ctx, flag.Arg(0), reasoner)
+	traits := reflectOn(ctx, out, flag.Arg(0), reasoner, *nights)
 	var seen, total, most int
 	var refused error
 	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)

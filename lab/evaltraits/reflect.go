@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -24,8 +26,9 @@ import (
 )
 
 // reflectOn loads the records into a temporary database, reflects, and returns the contents of each user's visible
-// traits.
-func reflectOn(ctx context.Context, records string, reasoner worker.ReasonerConfig) map[string][]string {
+// traits. It prints how long reflection and the nights took, and what these asked and recalled.
+func reflectOn(ctx context.Context, out io.Writer, records string, reasoner worker.ReasonerConfig,
+	nights int) map[string][]string {
 	dsn := must.Get(pgtest.Create(ctx))
 	defer func() { must.OK(pgtest.Drop(context.WithoutCancel(ctx), dsn)) }()
 	must.OK(migrations.Up(ctx, dsn, migrations.Options{}))
@@ -34,10 +37,19 @@ func reflectOn(ctx context.Context, records string, reasoner worker.ReasonerConf
 	pool := must.Get(pgxpool.NewWithConfig(ctx, cfg))
 	defer pool.Close()
 	traits := map[string][]string{}
+	var spent struct{ reflection, nights time.Duration }
 	for _, user := range load(ctx, pool, records) {
 		embed(ctx, pool, user)
-		traits[user] = reflectOnUser(ctx, worker.Config{DatabaseURL: dsn, Reasoner: reasoner}, pool, user)
+		traits[user] = reflectOnUser(ctx, worker.Config{DatabaseURL: dsn, Reasoner: reasoner}, pool, user, nights, &spent.reflection, &spent.nights)
 	}
+	var line string
+	must.OK(pool.QueryRow(ctx, `
+		select format('nights: %s questions, %s memories recalled, %s traits new, %s changed; tokens: %s', count(*),
+		         coalesce(sum(trigger_value), 0), coalesce(sum(traits_created), 0), coalesce(sum(traits_updated), 0),
+		         (select coalesce(sum(prompt_tokens + completion_tokens), 0) from oxbow.llm_calls))
+		  from oxbow.reflection_cycles where trigger_type = 'sleep'`).Scan(&line))
+	fmt.Fprintf(out, "%s; reflection took %s, the nights %s\n\n", line, spent.reflection.Round(time.Millisecond),
+		spent.nights.Round(time.Millisecond))
 	return traits
 }
 
@@ -72,9 +84,10 @@ func embed(ctx context.Context, pool *pgxpool.Pool, user string) {
 	}
 }
 
-// reflectOnUser puts all facts and episodes of a user into the inbox and reflects at the time of the latest of them. It
-// returns the visible traits, the surest first.
-func reflectOnUser(ctx context.Context, cfg worker.Config, pool *pgxpool.Pool, user string) []string {
+// reflectOnUser puts all facts and episodes of a user into the inbox, reflects at the time of the latest of them, and has
+// the nights that follow. It returns the visible traits, the surest first, and adds up the times.
+func reflectOnUser(ctx context.Context, cfg worker.Config, pool *pgxpool.Pool, user string, nights int,
+	reflection, sleep *time.Duration) []string {
 	var now time.Time
 	must.OK(pool.QueryRow(ctx, `
 		with inbox as (
@@ -89,7 +102,22 @@ func reflectOnUser(ctx context.Context, cfg worker.Config, pool *pgxpool.Pool, u
 	cfg.Now = func() time.Time { return now }
 	w := must.Get(worker.New(ctx, cfg))
 	defer w.Close()
+	begun := time.Now()
 	must.OK(w.Reflect(ctx, user, false, func(jobs.Outcome) {}))
+	*reflection += time.Since(begun)
+	begun = time.Now()
+	for range nights {
+		_, err := pool.Exec(ctx, `
+			select oxbow.set_policy('quiet_from', 3), oxbow.set_policy('quiet_to', 3); -- always
+			delete from oxbow.river_job;
+			update oxbow.nights set due_at = now(), began_at = null, questions = 0, memories = 0`)
+		must.OK(err)
+		_, err = pool.Exec(ctx, `insert into oxbow.river_job (kind, queue, max_attempts, args)
+			values ('sleep', 'reflect', 25, jsonb_build_object('user_id', $1::text))`, user)
+		must.OK(err)
+		must.OK(w.RunUntilIdle(ctx, nil))
+	}
+	*sleep += time.Since(begun)
 	return must.Get(pgx.CollectRows(must.Get(pool.Query(ctx, `
 		select content from oxbow.traits_as_of($1, $2) where stage in ('emerging', 'established', 'core')
 		order by confidence desc, content`, user, now)), pgx.RowTo[string]))
