@@ -16,11 +16,11 @@ func (b *bundle) note(user, content, at, agent string) {
 		at, agent)
 }
 
-// others stores memories of no topic, so that a reflection is due.
+// others has all that is new reflected on in the next work, which a batch that ended early could leave for later.
 func (b *bundle) others(user string) {
 	b.Helper()
-	b.exec(`insert into oxbow.memories (user_id, content, importance) select $1, 'Nothing ' || gen_random_uuid(), 1
-		from generate_series(1, 3)`, user)
+	b.work()
+	b.enqueue("reflect", user)
 }
 
 // conclusions returns the current conclusions, the surest first.
@@ -200,6 +200,7 @@ func TestConclusionAboutAPerson(t *testing.T) {
 					  jsonb_build_object('entities', jsonb_build_array(jsonb_build_object('name', $3::text, 'kind', 'person'))))`,
 					fmt.Sprintf(content, i+1), 5-i, l.name)
 			}
+			b.others("ann")
 			b.work()
 			all := b.conclusions("ann")
 			require.Len(t, all, 1)

@@ -265,8 +265,10 @@ begin
    where a.denies and not b.denies
   on conflict do nothing;
   update oxbow.topics t
-     set pending = 0, due = false,
-         concluded = exists (select from oxbow.current_conclusions(_user_id, _topic))
+     set due = false, concluded = n.concluded,
+         -- of a topic that is not dense yet, the next fragment may be the one that was missing
+         pending = case when n.concluded then 0 else greatest(oxbow.policy('abstract_fragments') - 1, 0) end
+    from (select exists (select from oxbow.current_conclusions(_user_id, _topic)) as concluded) n
    where t.user_id = _user_id and t.topic = _topic;
   perform set_config('oxbow.origin', _origin, true);
 end $$;
