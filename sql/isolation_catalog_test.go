@@ -2,6 +2,7 @@ package sqlcode_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -228,7 +230,12 @@ func unguarded(t *testing.T, tx db) (names []string) {
 
 func TestTablesLeakNothing(t *testing.T) {
 	t.Parallel()
-	tx := pgtest.Tx(t)
+	pool, err := pgxpool.New(t.Context(), pgtest.Database(t)) // its own, because other tests' ANALYZE changes plans
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
 	populate(t, tx, ann(t))
 	word, ids := secrets(t, tx, bob(t))
 	before := rowsOf(t, tx, bob(t))
