@@ -17,13 +17,15 @@ create index entities_due_idx on oxbow.entities (user_id, id) where community_du
 create table oxbow.communities (
   user_id    text not null,
   id         uuid not null,
-  members    integer not null default 0,
-  sources    uuid[] not null default '{}', -- memories that connect most of its members, at most 5
+  members    integer not null default 0,   -- counted up to 1,000
+  central    uuid[] not null default '{}', -- members with most edges to others, at most 8
+  sources    uuid[] not null default '{}', -- memories that connect most of them, at most 5
   version    integer not null default 0,   -- of the sources
   due        boolean not null default true, -- its members changed
   updated_at timestamptz not null default now(),
   primary key (user_id, id)
 );
+create index communities_members_idx on oxbow.communities (user_id, members desc, id);
 create index communities_due_idx on oxbow.communities (user_id, id) where due;
 
 ---- create above / drop below ----

@@ -49,11 +49,18 @@ func TestCommunities(t *testing.T) {
 		"## People and things that belong together\n- Bo, Mei, Tao: Mei, Bo and Tao row together; Bo and Mei bought a boat\n")
 	require.Zero(t, propagate(t, tx), "nothing changed")
 
+	// what is forgotten connects nothing, and is not shown before the job has run
 	exec(t, tx, "select oxbow.forget($1, $2)", ann(t), met)
 	require.NotContains(t, all[string](t, tx, "select summary from oxbow.communities($1)", ann(t)), "row together")
+	propagate(t, tx)
+	require.Equal(t, []string{"Tao 李雷 林晓 王芳"}, names(""), "what is left connects Tao with 王芳")
 	exec(t, tx, "select oxbow.restore($1, $2)", ann(t), met)
+	propagate(t, tx)
+	require.Equal(t, []string{"Bo Mei Tao", "李雷 林晓 王芳"}, names(""))
 	exec(t, tx, "select oxbow.erase_memory($1, $2)", ann(t), met)
 	require.Zero(t, one[int](t, tx, "select count(*)::int from oxbow.communities where $1 = any(sources::text[])", met))
+	propagate(t, tx)
+	require.Equal(t, []string{"Tao 李雷 林晓 王芳"}, names(""))
 	require.ErrorContains(t, fails(t, tx, "select oxbow.communities($1, max_results => 0)", ann(t)), "max_results must be")
 }
 

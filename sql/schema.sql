@@ -155,6 +155,7 @@ CREATE TABLE oxbow.communities (
     user_id text NOT NULL,
     id uuid NOT NULL,
     members integer DEFAULT 0 NOT NULL,
+    central uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     sources uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     version integer DEFAULT 0 NOT NULL,
     due boolean DEFAULT true NOT NULL,
@@ -165,6 +166,8 @@ ALTER TABLE ONLY oxbow.communities
     ADD CONSTRAINT communities_pkey PRIMARY KEY (user_id, id);
 
 CREATE INDEX communities_due_idx ON oxbow.communities USING btree (user_id, id) WHERE due;
+
+CREATE INDEX communities_members_idx ON oxbow.communities USING btree (user_id, members DESC, id);
 
 -- conclusions
 

@@ -131,7 +131,7 @@ func TestKilledCommunitiesAreTheSame(t *testing.T) {
 	k.oxbow(wild, "work", "--until-idle")
 	t.Logf("seed %d: killed at %v", k.seed, killed)
 	found := func(dsn string) []string {
-		return k.lines(dsn, `select jsonb_build_array(e.user_id, e.name, c.members, c.version, cardinality(c.sources))
+		return k.lines(dsn, `select jsonb_build_array(e.user_id, e.name, c.members, c.central, c.sources)
 			from oxbow.entities e left join oxbow.communities c on c.user_id = e.user_id and c.id = e.community_id`)
 	}
 	require.Equal(t, found(calm), found(wild))

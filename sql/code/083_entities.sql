@@ -215,7 +215,7 @@ return case when not metadata ?| array['entities', 'relations'] then metadata
      where e ->> 'name' <> '' and position(oxbow.entity_key(e ->> 'name') in oxbow.entity_key(content)) > 0
     having count(*) > 0), '{}') end;
 
--- end_edges copies the times of a memory to its edges.
+-- end_edges copies the times of a memory to its edges. What is forgotten or sensitive connects nothing.
 create or replace function oxbow.end_edges() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
@@ -230,10 +230,11 @@ begin
   return null;
 end $$;
 create or replace trigger end_edges
-  after update of valid_at, invalid_at, created_at, expired_at, expires_at on oxbow.memories
+  after update of valid_at, invalid_at, created_at, expired_at, expires_at, forgotten_at, sensitivity on oxbow.memories
   for each row
-  when ((old.valid_at, old.invalid_at, old.created_at, old.expired_at, old.expires_at)
-        is distinct from (new.valid_at, new.invalid_at, new.created_at, new.expired_at, new.expires_at))
+  when ((old.valid_at, old.invalid_at, old.created_at, old.expired_at, old.expires_at, old.forgotten_at, old.sensitivity)
+        is distinct from (new.valid_at, new.invalid_at, new.created_at, new.expired_at, new.expires_at,
+                          new.forgotten_at, new.sensitivity))
   execute function oxbow.end_edges();
 
 -- note_again records the entities of a memory, and the memories related by them, again when its metadata changes. If

@@ -175,8 +175,7 @@ begin
   loop
     perform oxbow.erase_from_reflection(_user_id, _id);
     perform oxbow.erase_from_feedback(_user_id, _id);
-    update oxbow.communities c set sources = array_remove(c.sources, _id), due = true
-     where c.user_id = _user_id and _id = any(c.sources);
+    perform oxbow.erase_from_communities(_user_id, _id);
     -- The history of a memory that it replaced or coexists with quotes its content, and gives the reason in a model's
     -- words.
     update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
