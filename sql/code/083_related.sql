@@ -115,23 +115,26 @@ begin
   with used as materialized (
     select distinct u.user_id, u.id, u.at from unnest(_users, _ids, _at) u(user_id, id, at)
   ), pair as materialized (
-    select l.place, count(*) as times, max(l.at) as at
+    select l.user_id, l.from_type, l.from_id, l.to_type, l.to_id, count(*) as times, max(l.at) as at
       from (
-        select u.user_id, u.at, l.to_id, l.place
+        select l.user_id, u.at, l.from_type, l.from_id, l.to_type, l.to_id
           from used u
          cross join lateral (
           select m.memory_type from oxbow.memories m where m.user_id = u.user_id and m.id = u.id offset 0) m
          cross join lateral (
-          select l.to_id, l.ctid as place from oxbow.memory_links l
+          select l.* from oxbow.memory_links l
            where l.user_id = u.user_id and l.from_type = m.memory_type and l.from_id = u.id
              and l.relation = 'related_to' offset 0) l) l
      where ((l.user_id, l.at, l.to_id) in (select o.user_id, o.at, o.id from used o)) is true -- a hashed subplan
-     group by l.place
+     group by l.user_id, l.from_type, l.from_id, l.to_type, l.to_id
   )
-  update oxbow.memory_links l -- by its place: another index could lead to all links to a memory
+  update oxbow.memory_links l
      set joint = least(oxbow.joint_uses(l.joint, l.joint_at, p.at) + p.times, 1000000),
          joint_at = greatest(l.joint_at, p.at)
-    from pair p where l.ctid = p.place;
+    from pair p
+   where l.user_id = p.user_id and l.from_type = p.from_type and l.from_id = p.from_id and l.relation = 'related_to'
+     -- not by equality: the planner could choose the index on the other end, with all links to a memory
+     and not (l.to_type, l.to_id) is distinct from (p.to_type, p.to_id);
 end $$;
 call oxbow.grant_worker('use_links');
 call oxbow.grant_worker('joint_uses');
