@@ -50,6 +50,7 @@ type abstractWorker struct{ Config }
 // topicChanges is what becomes of the conclusions about a topic.
 type topicChanges struct {
 	topic   string
+	dense   bool // enough fragments were near each other
 	changes []abstraction.Change
 }
 
@@ -90,7 +91,7 @@ func (w *abstractWorker) abstract(ctx context.Context, job *river.Job[AbstractAr
 			if err != nil {
 				return err
 			}
-			decided = append(decided, topicChanges{topic, changes})
+			decided = append(decided, changes)
 		}
 	}
 	failpoint.Reach(failpoint.AbstractDecided)
@@ -105,7 +106,7 @@ func (w *abstractWorker) abstract(ctx context.Context, job *river.Job[AbstractAr
 			}
 		}
 		for _, d := range decided {
-			if err := store.WriteConclusions(ctx, tx, userID, d.topic, w.Abstracter.Name(), d.changes); err != nil {
+			if err := store.WriteConclusions(ctx, tx, userID, d.topic, w.Abstracter.Name(), d.dense, d.changes); err != nil {
 				return err
 			}
 		}
@@ -127,26 +128,29 @@ func (w *abstractWorker) abstract(ctx context.Context, job *river.Job[AbstractAr
 
 // conclude decides what becomes of the conclusions about a topic.
 func (w *abstractWorker) conclude(ctx context.Context, job *river.Job[AbstractArgs], person reasoner.Person,
-	policies *abstraction.Policies, topic string) ([]abstraction.Change, error) {
+	policies *abstraction.Policies, topic string) (result topicChanges, err error) {
 	userID := job.Args.UserID
+	result.topic = topic
 	found, err := store.FragmentsOf(ctx, w.DB, userID, topic, abstractedFragment)
 	if err != nil {
-		return nil, err
+		return result, err
 	}
 	if found, err = HideSecrets(ctx, w.DB, found, func(f store.TopicFragment) (store.MemoryRef, string) {
 		return store.MemoryRef{UserID: userID, ID: f.ID}, f.Content
 	}); err != nil {
-		return nil, err
+		return result, err
 	}
 	held, err := store.CurrentConclusions(ctx, w.DB, userID, topic)
 	if err != nil {
-		return nil, err
+		return result, err
 	}
+	groups := policies.Groups(w.fragments(found, person, topic), w.Topics.IsPattern(topic))
+	result.dense = len(groups) > 0
 	var worded []abstraction.Worded
-	for _, g := range policies.Groups(w.fragments(found, person, topic), w.Topics.IsPattern(topic)) {
+	for _, g := range groups {
 		one, err := w.word(ctx, job, person, policies, topic, g, held)
 		if err != nil {
-			return nil, err
+			return result, err
 		}
 		if one.Content != "" {
 			worded = append(worded, one)
@@ -156,7 +160,8 @@ func (w *abstractWorker) conclude(ctx context.Context, job *river.Job[AbstractAr
 		said := slices.ContainsFunc(worded, func(x abstraction.Worded) bool { return !x.Denies })
 		worded = slices.DeleteFunc(worded, func(x abstraction.Worded) bool { return x.Denies && !said })
 	}
-	return policies.Changes(worded, held, uuid.New), nil
+	result.changes = policies.Changes(worded, held, uuid.New)
+	return result, nil
 }
 
 // fragments completes what is known about the fragments of a topic. It leaves out what is sensitive.

@@ -85,9 +85,10 @@ func AbstractPolicies(ctx context.Context, db DB) (*abstraction.Policies, error)
 		  from oxbow.policy_definitions d where d.name like 'abstract\_%'`)
 }
 
-// WriteConclusions writes what became of the conclusions about a topic. It returns ErrStale if one of their sources or
-// one of the conclusions has ended since it was read.
-func WriteConclusions(ctx context.Context, tx DB, userID, topic, actor string, changes []abstraction.Change) error {
+// WriteConclusions writes what became of the conclusions about a topic. dense reports whether enough fragments were near
+// each other for one. It returns ErrStale if one of their sources or one of the conclusions has ended since it was read.
+func WriteConclusions(ctx context.Context, tx DB, userID, topic, actor string, dense bool,
+	changes []abstraction.Change) error {
 	type row struct {
 		Old        *uuid.UUID          `json:"old"`
 		ID         *uuid.UUID          `json:"id"`
@@ -132,8 +133,8 @@ func WriteConclusions(ctx context.Context, tx DB, userID, topic, actor string, c
 	if err != nil {
 		return err
 	}
-	_, err = run(ctx, tx, "write conclusions", `select oxbow.write_conclusions($1, $2, $3, $4, $5)`, userID, topic, actor,
-		sources, string(encoded))
+	_, err = run(ctx, tx, "write conclusions", `select oxbow.write_conclusions($1, $2, $3, $4, $5, $6)`, userID, topic,
+		actor, dense, sources, string(encoded))
 	return stale(staleTarget(err))
 }
 

@@ -190,16 +190,20 @@ func TestConclusionAboutAPerson(t *testing.T) {
 	} {
 		t.Run(language, func(t *testing.T) {
 			b := setup(t)
-			for i := range 5 {
-				content := l.note
-				if i == 4 {
-					content = l.other
-				}
+			say := func(content string, daysAgo int) {
 				b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, importance, metadata)
 					values ('ann', 'episodic', $1, now() - $2 * interval '1 day', 1,
 					  jsonb_build_object('entities', jsonb_build_array(jsonb_build_object('name', $3::text, 'kind', 'person'))))`,
-					fmt.Sprintf(content, i+1), 5-i, l.name)
+					fmt.Sprintf(content, daysAgo), daysAgo, l.name)
 			}
+			for i := range 3 {
+				say(l.note, 5-i)
+			}
+			say(l.other, 2)
+			b.others("ann")
+			b.work()
+			require.Empty(t, b.conclusions("ann"), "4 fragments, of which 3 are near")
+			say(l.note, 1)
 			b.others("ann")
 			b.work()
 			all := b.conclusions("ann")

@@ -65,7 +65,7 @@ func abstracting(b *bench) {
 			for _, g := range policies.Groups(all, true) {
 				worded = append(worded, abstraction.Worded{Group: g, Content: "Often goes running"})
 			}
-			return store.WriteConclusions(ctx, tx, user, topics[0], "bench", policies.Changes(worded, held, uuid.New))
+			return store.WriteConclusions(ctx, tx, user, topics[0], "bench", true, policies.Changes(worded, held, uuid.New))
 		})}, variant{"20 new fragments, " + user, pages(func(ctx context.Context, tx pgx.Tx) error {
 			var topics []reasoner.Topic
 			for _, id := range fresh[user] {

@@ -177,11 +177,12 @@ call oxbow.grant_worker('current_conclusions');
 
 -- write_conclusions writes what abstract concluded about a topic. The error is OX105 if a source or a conclusion has
 -- ended since it was read.
+--   _dense    whether enough fragments were near each other for a conclusion
 --   _sources  all memories that the conclusions rest on
 --   _changes  [{"old": id of the version that it replaces or changes, "id": of a new version, "content", "denies",
 --             "voices", "conditions", "confidence", "sources", "sessions", "reason", "speaker", "agent", "first", "ends"}]
-create or replace function oxbow.write_conclusions(_user_id text, _topic text, _actor text, _sources uuid[],
-  _changes json) returns void
+create or replace function oxbow.write_conclusions(_user_id text, _topic text, _actor text, _dense boolean,
+  _sources uuid[], _changes json) returns void
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off as $$
 #variable_conflict error
@@ -267,7 +268,7 @@ begin
   update oxbow.topics t
      set due = false, concluded = n.concluded,
          -- of a topic that is not dense yet, the next fragment may be the one that was missing
-         pending = case when n.concluded then 0 else greatest(oxbow.policy('abstract_fragments') - 1, 0) end
+         pending = case when _dense or n.concluded then 0 else greatest(oxbow.policy('abstract_fragments') - 1, 0) end
     from (select exists (select from oxbow.current_conclusions(_user_id, _topic)) as concluded) n
    where t.user_id = _user_id and t.topic = _topic;
   perform set_config('oxbow.origin', _origin, true);
