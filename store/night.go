@@ -35,9 +35,7 @@ func DueNights(ctx context.Context, db DB, now time.Time, limit int) ([]string, 
 
 // ReadNight returns what the night of a user may still use.
 func ReadNight(ctx context.Context, db DB, userID string, now time.Time) (Night, error) {
-	return one[Night](ctx, db, "read the night", `
-		select n.*, not exists (select from oxbow.nights where user_id = $1 and began_at is not null) as fresh
-		  from oxbow.night($1, $2) n`, userID, now)
+	return one[Night](ctx, db, "read the night", `select * from oxbow.night($1, $2)`, userID, now)
 }
 
 // NextQuestion returns the question to ask next, or nil.

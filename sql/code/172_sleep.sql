@@ -39,8 +39,9 @@ end $$;
 call oxbow.grant_worker('plan_night');
 
 -- night returns what the night of a user may still use. over: the quiet hours have ended. awake: a conversation goes on.
+-- fresh: it has not asked anything yet.
 create or replace function oxbow.night(_user_id text, _now timestamptz)
-returns table (over boolean, awake boolean, spent boolean, recalls integer)
+returns table (over boolean, awake boolean, spent boolean, recalls integer, fresh boolean)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select not oxbow.is_quiet(_user_id, _now),
          exists (select from oxbow.sessions s
@@ -52,7 +53,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
            or n.began_at is not null and coalesce(
                 (select sum(c.prompt_tokens + c.completion_tokens) from oxbow.llm_calls c
                   where c.user_id = _user_id and c.started_at >= n.began_at), 0) >= oxbow.policy('sleep_tokens'),
-         least(oxbow.policy('sleep_recall'), oxbow.policy('sleep_memories') - coalesce(n.memories, 0))::integer
+         least(oxbow.policy('sleep_recall'), oxbow.policy('sleep_memories') - coalesce(n.memories, 0))::integer,
+         n.began_at is null
     from (select) one left join oxbow.nights n on n.user_id = _user_id;
 $$;
 call oxbow.grant_worker('night');
