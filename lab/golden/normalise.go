@@ -24,6 +24,7 @@ const ownIDs = "00000000"
 //   - Numbers are rounded to 6 places, and milliseconds become <time>.
 //   - Replaced too: the names of databases and directories, versions of the schema, numbers of jobs, ids of keys, rows
 //     that fail a constraint (their columns have no fixed order), and the spaces that align columns.
+//   - Left out: how far a slow command has got.
 type normaliser struct {
 	known   map[string]bool
 	started time.Time
@@ -45,6 +46,7 @@ var (
 	milliPattern  = regexp.MustCompile(`\b\d+(\.\d+)? (ms|µs)\b|"milliseconds": [\d.]+`)
 	spacePattern  = regexp.MustCompile(`  +|\t+`)
 	rulePattern   = regexp.MustCompile(`[─-]{4,}`)
+	spokenPattern = regexp.MustCompile(`(?m)^! [a-z() ]+: [\d,]+ of [\d,]+\n`) // progress, every few seconds
 )
 
 // knownIDs are the ids in the scripts, their files and the samples.
@@ -74,7 +76,7 @@ func newNames(database, dir string) *strings.Replacer {
 }
 
 func (n *normaliser) normalise(text string) string {
-	text = n.names.Replace(text)
+	text = spokenPattern.ReplaceAllString(n.names.Replace(text), "")
 	seen := map[string]string{}
 	text = uuidPattern.ReplaceAllStringFunc(text, func(id string) string {
 		if n.known[id] || strings.HasPrefix(id, ownIDs) {
