@@ -229,7 +229,7 @@ begin
          end, case when _zh then ',' else ', ' end order by c.key)
     into _changes from jsonb_each_text(s.changes) c;
   aspect := 'origin';
-  sentence := case when _zh then format('它在%s提出,%s。原因:%s', oxbow.why_day(s.at, 'UTC'), _changes, case s.about
+  sentence := case when _zh then format('它在%s提出，%s。原因：%s', oxbow.why_day(s.at, 'UTC'), _changes, case s.about
       when 'recall' then case s.metric when 'f1' then '召回的记忆大多没有被用到。' else '回答用到的记忆在召回里排得太后。' end
       when 'decay' then '回答用到的记忆已经变弱。' when 'conflict' then '召回的记忆里有很多被否定或互相矛盾。'
       else s.cause end)
@@ -237,7 +237,7 @@ begin
   return next;
   if s.tried_at is not null then
     aspect := 'basis';
-    sentence := case when _zh then format('用%s个过去的回答试过:%s从%s变为%s,以95%%的把握至少变化%s。', s.answers, s.metric,
+    sentence := case when _zh then format('用%s个过去的回答试过：%s从%s变为%s，以95%%的把握至少变化%s。', s.answers, s.metric,
         round(s.metric_before::numeric, 3), round(s.metric_after::numeric, 3), round(s.low::numeric, 3))
       else format('It was tried on %s past replies: %s went from %s to %s, a change of at least %s with a certainty of 95%%.',
         s.answers, s.metric, round(s.metric_before::numeric, 3), round(s.metric_after::numeric, 3),
@@ -247,14 +247,14 @@ begin
   aspect := 'kept';
   sentence := case s.state
     when 'proposed' then case when _zh then '它还没有试过。' else 'It was not tried yet.' end
-    when 'tried' then case when _zh then '它更好,等待采用。' else 'It did better, and waits to be adopted.' end
-    when 'rejected' then format(case when _zh then '提升不够或不够确定,它在%s被拒绝。'
+    when 'tried' then case when _zh then '它更好，等待采用。' else 'It did better, and waits to be adopted.' end
+    when 'rejected' then format(case when _zh then '提升不够或不够确定，它在%s被拒绝。'
       else 'The gain was too small or not certain, so it was rejected on %s.' end, oxbow.why_day(s.ended_at, 'UTC'))
     else format(case when _zh then '它在%s被采用。' else 'It was adopted on %s.' end, oxbow.why_day(s.adopted_at, 'UTC')) end;
   return next;
   if s.judged_at is not null then
     aspect := 'used';
-    sentence := format(case when _zh then '采用以前的回答的%s是%s,以后是%s。'
+    sentence := format(case when _zh then '采用以前的回答的%s是%s，以后是%s。'
       else 'The %s of the replies was %s before it was adopted, and %s since then.' end, coalesce(s.metric, 'mrr'),
       round(s.live_before::numeric, 3), round(s.live_after::numeric, 3));
     return next;
@@ -262,10 +262,10 @@ begin
   if s.state in ('adopted', 'rolled_back') then
     aspect := 'fades';
     sentence := case
-      when s.state = 'rolled_back' then format(case when _zh then '它在%s被撤销,原来的值恢复了。'
+      when s.state = 'rolled_back' then format(case when _zh then '它在%s被撤销，原来的值恢复了。'
         else 'It was rolled back on %s, and the values from before returned.' end, oxbow.why_day(s.ended_at, 'UTC'))
-      when s.judged_at is not null then case when _zh then '它一直有效,可以撤销。' else 'It is in force, and can be rolled back.' end
-      when _zh then '它有效;等有足够的回答时会与以前比较,变差就撤销。'
+      when s.judged_at is not null then case when _zh then '它一直有效，可以撤销。' else 'It is in force, and can be rolled back.' end
+      when _zh then '它有效；等有足够的回答时会与以前比较，变差就撤销。'
       else 'It is in force. When enough replies followed, they are compared with those before, and a loss rolls it back.' end;
     return next;
   end if;
