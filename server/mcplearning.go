@@ -65,6 +65,7 @@ type upcoming struct {
 	Precision string    `json:"precision,omitzero" doc:"minute, day, week, month, year or none"`
 	Condition string    `json:"condition,omitzero"`
 	State     string    `json:"state,omitzero" doc:"open or due"`
+	Inferred  bool      `json:"inferred,omitzero" doc:"The user did not say so: the instruction is a trait, whose id it has"`
 }
 
 func (u *upcoming) content() (*string, *bool) { return &u.Content, &u.Shortened }
@@ -85,7 +86,7 @@ func (m *mcpServer) listUpcoming(ctx context.Context, user string, in upcomingAr
 	}
 	var all []upcoming
 	for _, i := range standing {
-		all = append(all, upcoming{Kind: "instruction", ID: i.ID, Content: i.Content})
+		all = append(all, upcoming{Kind: "instruction", ID: i.ID, Content: i.Content, Inferred: i.Inferred})
 	}
 	for _, i := range due {
 		all = append(all, upcoming{Kind: i.Kind, ID: i.ID, Content: i.Content, DueAt: i.DueAt, Precision: i.Precision,
