@@ -83,8 +83,8 @@ func NewWorkingMemory(userID, sessionID string, capacity int) (*WorkingMemory, e
 	return w, nil
 }
 
-// Add adds an item. If the working memory is full, Add evicts and returns the item with the fewest
-// rehearsals times its weight, the oldest of equals. An item with the key of another replaces it in place, which counts as a
+// Add adds an item. If the working memory is full, Add evicts and returns the item with the smallest product of its weight
+// and 1 + its rehearsals, the oldest of equals. An item with the key of another replaces it in place, which counts as a
 // rehearsal; the importance never decreases. An invalid value is an *InvalidError.
 func (w *WorkingMemory) Add(item WorkingItem) (evicted *WorkingItem, err error) {
 	if item.Type == "" {
@@ -326,8 +326,7 @@ func (w *WorkingMemory) find(key string) int {
 	return slices.IndexFunc(w.items, func(held *heldItem) bool { return held.Key == key })
 }
 
-// weakest returns the index of the item to evict: the oldest of those with the fewest rehearsals, which count from 1, so
-// that the weight of an item without one matters.
+// weakest returns the index of the item to evict, see Add.
 func (w *WorkingMemory) weakest() int {
 	out := 0
 	strength := func(i int) float64 { return w.items[i].weight * float64(1+w.items[i].Rehearsals) }

@@ -25,6 +25,9 @@ func RecordAnswer(ctx context.Context, db DB, userID string, a Answer) (uuid.UUI
 		userID, a.Query, a.Recalled, a.Used, pointer(a.SessionID), pointer(a.At))
 }
 
+// FeedbackKinds are what a person can say of a memory, a trait or an answer.
+var FeedbackKinds = []string{"helpful", "wrong", "outdated", "not_about_me", "too_much"}
+
 // Feedback is what a person said of memories, traits or an answer.
 type Feedback struct {
 	// Kind is helpful, wrong, outdated, not_about_me or too_much.

@@ -9,13 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // feedbackKind chooses what feedback says. About a steady user nothing that takes a memory out of reflection.
 func feedbackKind(a Action) string {
-	kinds := []string{"helpful", "wrong", "too_much", "outdated", "not_about_me"}
+	kinds := store.FeedbackKinds
 	if isSteady(a.User) {
-		kinds = kinds[:3]
+		kinds = []string{"helpful", "wrong", "too_much"}
 	}
 	return kinds[int(a.Pick)%len(kinds)]
 }

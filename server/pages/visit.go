@@ -198,9 +198,7 @@ func (p *view) Zones() []string {
 func (p *view) Asset(name string) string { return "/static/" + name + "?" + version }
 
 // FeedbackKinds returns what a person can say of a memory or a trait.
-func (p *view) FeedbackKinds() []string {
-	return []string{"helpful", "wrong", "outdated", "not_about_me", "too_much"}
-}
+func (p *view) FeedbackKinds() []string { return store.FeedbackKinds }
 
 // Date formats a day in the person's time zone, "" for the zero time.
 func (p *view) Date(at time.Time) string { return p.format(at, "date_layout") }
