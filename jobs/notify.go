@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,7 +61,8 @@ type noticeData struct {
 	Precision string    `json:"precision"`
 }
 
-// Work posts the intention. The id of the message is the same at every attempt, so the far end can tell repetitions.
+// Work posts the intention. The message is the same at every attempt, and so is its id, by which the far end can tell
+// repetitions. An intention that is due again after a snooze has another one.
 func (w *notifyWorker) Work(ctx context.Context, job *river.Job[NotifyArgs]) error {
 	d, err := store.ReadDelivery(ctx, w.DB, job.Args.Webhook, job.Args.UserID, job.Args.Intention)
 	if errors.Is(err, store.ErrNotFound) {
@@ -69,12 +71,12 @@ func (w *notifyWorker) Work(ctx context.Context, job *river.Job[NotifyArgs]) err
 	if err != nil {
 		return err
 	}
-	message, err := json.Marshal(notice{"intention.due", job.CreatedAt.UTC(), noticeData{job.Args.UserID,
+	message, err := json.Marshal(notice{"intention.due", d.BecameDueAt.UTC(), noticeData{job.Args.UserID,
 		job.Args.Intention, d.Kind, d.Content, d.DueAt.UTC(), d.Precision}})
 	if err != nil {
 		return err
 	}
-	id := uuid.NewSHA1(job.Args.Webhook, job.Args.Intention[:]).String()
+	id := uuid.NewSHA1(job.Args.Webhook, fmt.Append(job.Args.Intention[:], d.BecameDueAt.UnixMicro())).String()
 	status, failure := w.Sender.Send(ctx, d.URL, d.Secret, id, time.Now(), message)
 	failpoint.Reach(failpoint.NotifySent)
 	gone := failure != nil && w.Sender.Gone(failure)

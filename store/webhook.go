@@ -67,13 +67,15 @@ type Delivery struct {
 	Content   string
 	DueAt     time.Time
 	Precision string
+	// BecameDueAt tells one time that an intention is due from the next: it may be snoozed.
+	BecameDueAt time.Time
 }
 
 // ReadDelivery returns what is to be posted about an intention. ErrNotFound if the webhook is disabled or gone, or if the
 // intention is no longer due.
 func ReadDelivery(ctx context.Context, db DB, webhook uuid.UUID, userID string, intention uuid.UUID) (Delivery, error) {
 	return one[Delivery](ctx, db, "read the delivery", `
-		select w.url, w.secret, i.kind, i.content, i.due_at, i.precision
+		select w.url, w.secret, i.kind, i.content, i.due_at, i.precision, i.became_due_at
 		  from oxbow.webhooks w, oxbow.intentions i
 		 where w.id = $1 and w.disabled_at is null and i.user_id = $2 and i.id = $3 and i.state = 'due'`,
 		webhook, userID, intention)

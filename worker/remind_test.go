@@ -110,12 +110,20 @@ func TestRemind(t *testing.T) {
 	require.ElementsMatch(t, []string{"water the plants", "call mom"}, far.said[1:])
 	require.Contains(t, far.ids[1:], far.ids[0])
 
+	// one that is snoozed is due again, and posted with another id
+	_, err = b.pool.Exec(t.Context(), `select oxbow.snooze_intention('ada', id, $1) from oxbow.intentions
+		where content = 'call mom'`, day.Add(11*time.Hour))
+	require.NoError(t, err)
+	remind(day.Add(11 * time.Hour))
+	require.Equal(t, []string{"call mom"}, far.said[3:])
+	require.NotContains(t, far.ids[:3], far.ids[3])
+
 	far.statuses = []int{http.StatusGone}
 	remind(day.AddDate(0, 0, 1).Add(9 * time.Hour))
 	hooks, err := store.Webhooks(t.Context(), b.pool)
 	require.NoError(t, err)
 	require.Contains(t, hooks[0].DisabledBy, "410")
 	remind(day.AddDate(0, 0, 2).Add(9 * time.Hour))
-	require.Len(t, far.said, 4, "a disabled webhook gets nothing")
+	require.Len(t, far.said, 5, "a disabled webhook gets nothing")
 	require.Equal(t, 4, count(`state = 'due'`))
 }
