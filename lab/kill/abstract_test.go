@@ -3,7 +3,6 @@ package kill
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,24 +29,14 @@ func TestKilledAbstractionsLeaveTheSameConclusions(t *testing.T) {
 	}
 	notes(k.dsn, 1, 8)
 	calm, wild := k.clone("calm"), k.clone("wild")
-	begun := time.Now()
-	k.oxbow(calm, "work", "--until-idle")
 	points := []string{failpoint.AbstractDecided, failpoint.AbstractWritten, failpoint.AbstractCommitted}
-	killed := k.killAtPoints(wild, points, time.Since(begun), "work", "--until-idle")
-	k.oxbow(wild, "work", "--until-idle")
-	t.Logf("seed %d: killed at %v", k.seed, killed)
-	require.Equal(t, k.concluded(calm), k.concluded(wild))
+	k.work(calm, wild, k.concluded, points)
 	require.GreaterOrEqual(t, k.count(wild, `oxbow.conclusions`), people)
 
 	for _, dsn := range []string{calm, wild} { // and new versions
 		notes(dsn, 11, 14)
 	}
-	begun = time.Now()
-	k.oxbow(calm, "work", "--until-idle")
-	killed = k.killAtPoints(wild, points, time.Since(begun), "work", "--until-idle")
-	k.oxbow(wild, "work", "--until-idle")
-	t.Logf("killed at %v", killed)
-	require.Equal(t, k.concluded(calm), k.concluded(wild))
+	k.work(calm, wild, k.concluded, points)
 	require.Equal(t, people, k.count(wild, `oxbow.conclusions where denies`))
 	k.oxbow(wild, "check")
 }

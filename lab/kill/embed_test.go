@@ -2,7 +2,6 @@ package kill
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,7 +12,6 @@ import (
 // memory gets its vector and its terms, and a repeated fact is folded and counted once.
 func TestKilledEmbeddingLeavesTheSameVectors(t *testing.T) {
 	t.Parallel()
-	points := []string{failpoint.EmbedComputed, failpoint.EmbedWritten, failpoint.EmbedCommitted}
 	k := newKilling(t)
 	k.exec(k.dsn, `
 		do $$ begin
@@ -24,31 +22,26 @@ func TestKilledEmbeddingLeavesTheSameVectors(t *testing.T) {
 		  end loop;
 		end $$`)
 	require.Equal(t, 1000, k.count(k.dsn, `oxbow.river_job where kind = 'embed'`))
+	k.exec(k.dsn, `insert into oxbow.memories (user_id, memory_type, content) -- more than one call takes
+		select 'person 0', 'episodic', repeat('Saw heron number ' || i || ' ', 1500) from generate_series(1, 40) i`)
 	calm, wild := k.clone("calm"), k.clone("wild")
-	begun := time.Now()
-	k.oxbow(calm, "work", "--until-idle")
-	killed := k.killAtPoints(wild, points, time.Since(begun), "work", "--until-idle")
-	k.oxbow(wild, "work", "--until-idle")
-
-	t.Logf("seed %d: killed at %v", k.seed, killed)
-	for name, sql := range map[string]string{
-		"memories": `select jsonb_build_array(id, content, mention_count, expired_at is null, superseded_by)
-			from oxbow.memories where memory_type <> 'trait'`,
-		"vectors": `select jsonb_build_array(memory_id, md5(embedding::text)) from oxbow.memory_vectors
-			where memory_type <> 'trait'`,
-		"terms": `select jsonb_build_array(memory_id, len, tsv) from oxbow.memory_terms
-			where memory_type <> 'trait'`,
-		"counts": `select jsonb_build_array(user_id, memory_type, documents, terms) from oxbow.memory_term_stats
-			where memory_type <> 'trait'`,
-	} {
-		lines := `select string_agg(line::text, E'\n' order by line::text) from (` + sql + `) q(line)`
-		want := k.text(calm, lines)
-		require.NotEmpty(t, want, name)
-		require.Equal(t, want, k.text(wild, lines), name)
-	}
+	k.work(calm, wild, k.embedded, []string{failpoint.EmbedSaved, failpoint.EmbedComputed, failpoint.EmbedWritten,
+		failpoint.EmbedCommitted, failpoint.TriggerAsked})
 	for _, dsn := range []string{calm, wild} {
-		require.Equal(t, 1000, k.count(dsn, `oxbow.memory_vectors where memory_type <> 'trait'`))
+		require.Equal(t, 1040, k.count(dsn, `oxbow.memory_vectors where memory_type <> 'trait'`))
 		require.Zero(t, k.count(dsn, `oxbow.river_job where kind = 'embed' and state <> 'completed'`))
 	}
 	k.oxbow(wild, "check")
+}
+
+// embedded returns what embedding wrote.
+func (k *killing) embedded(dsn string) []string {
+	return k.lines(dsn,
+		`select jsonb_build_array('memory', id, md5(content), mention_count, expired_at is null, superseded_by)
+			from oxbow.memories where memory_type <> 'trait'`,
+		`select jsonb_build_array('vector', memory_id, md5(embedding::text)) from oxbow.memory_vectors
+			where memory_type <> 'trait'`,
+		`select jsonb_build_array('terms', memory_id, len, tsv) from oxbow.memory_terms where memory_type <> 'trait'`,
+		`select jsonb_build_array('counts', user_id, memory_type, documents, terms) from oxbow.memory_term_stats
+			where memory_type <> 'trait'`)
 }

@@ -3,7 +3,6 @@ package kill
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,25 +29,11 @@ func TestKilledJudgeLeavesTheSameSignals(t *testing.T) {
 		    (5, 'user', '你根本没听懂我的意思'), (6, 'assistant', 'Sorry.'), (7, 'user', 'What is for lunch?'))
 		    s(nth, role, content) order by 5`)
 	calm, wild := k.clone("calm"), k.clone("wild")
-	begun := time.Now()
-	k.oxbow(calm, "work", "--until-idle")
-	killed := k.killAtPoints(wild, []string{failpoint.JudgeDecided, failpoint.JudgeWritten, failpoint.JudgeCommitted},
-		time.Since(begun), "work", "--until-idle")
-	k.oxbow(wild, "work", "--until-idle")
-	t.Logf("seed %d: killed at %v", k.seed, killed)
-	require.Equal(t, k.judged(calm), k.judged(wild))
+	k.work(calm, wild, k.judged, []string{failpoint.JudgeDecided, failpoint.JudgeWritten, failpoint.JudgeCommitted})
 	require.Equal(t, 2*people, k.count(wild, `oxbow.feedback_signals where type = 'negative'`))
 
-	for _, dsn := range []string{calm, wild} {
-		k.exec(dsn, `insert into oxbow.river_job (kind, queue, max_attempts, args) values ('dispatch', 'default', 25, '{}')`)
-	}
-	begun = time.Now()
-	k.oxbow(calm, "work", "--until-idle")
-	killed = k.killAtPoints(wild, []string{failpoint.DispatchWritten, failpoint.DispatchBatch}, time.Since(begun), "work",
-		"--until-idle")
-	k.oxbow(wild, "work", "--until-idle")
-	t.Logf("killed at %v", killed)
-	require.Equal(t, k.judged(calm), k.judged(wild))
+	k.run("dispatch", calm, wild)
+	k.work(calm, wild, k.judged, []string{failpoint.DispatchWritten, failpoint.DispatchBatch})
 	require.Equal(t, people, k.count(wild, `oxbow.adjustments where undone_at is null`))
 	k.oxbow(wild, "check")
 }

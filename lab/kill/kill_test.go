@@ -121,6 +121,34 @@ func (k *killing) connect(dsn string) *pgx.Conn {
 	return conn
 }
 
+// work works off the jobs of calm, and those of wild with a kill at each failpoint, and requires that read then returns the
+// same of both. It returns these lines. args follow "work --until-idle".
+func (k *killing) work(calm, wild string, read func(dsn string) []string, points []string, args ...string) []string {
+	k.Helper()
+	args = append([]string{"work", "--until-idle"}, args...)
+	begun := time.Now()
+	k.oxbow(calm, args...)
+	killed := k.killAtPoints(wild, points, time.Since(begun), args...)
+	k.oxbow(wild, args...)
+	want, got := read(calm), read(wild)
+	k.Logf("seed %d: killed at %v; %d lines", k.seed, killed, len(want))
+	require.NotEmpty(k, want)
+	for i := range min(len(want), len(got)) {
+		require.Equal(k, want[i], got[i], "line %d", i)
+	}
+	require.Len(k, got, len(want))
+	return want
+}
+
+// run enqueues a job without arguments.
+func (k *killing) run(kind string, dsns ...string) {
+	k.Helper()
+	for _, dsn := range dsns {
+		k.exec(dsn, fmt.Sprintf(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+			values ('%s', 'default', 25, '{}')`, kind))
+	}
+}
+
 // killAtPoints kills a command once at each failpoint, when it first reaches it. With OXBOW_KILLS it kills that many
 // times, also at later arrivals and at random moments. Each command continues the work of the previous one.
 func (k *killing) killAtPoints(dsn string, points []string, calmly time.Duration,

@@ -2,7 +2,6 @@ package kill
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,34 +26,28 @@ func TestKilledMoltAdoptsTheSame(t *testing.T) {
 		select oxbow.answered('ann', q, r.recalled, r.used) from generate_series(1, 24) i,
 		  lateral (select md5('a' || i) || ' ' || md5('b' || i)) t(q),
 		  lateral (select array_agg(id), array_agg(id) filter (where content like '%harbour%')
-		             from oxbow.recall('ann', q)) r(recalled, used);
-		insert into oxbow.river_job (kind, queue, max_attempts, args) values ('molt', 'default', 25, '{}')`)
+		             from oxbow.recall('ann', q)) r(recalled, used)`)
+	k.run("molt", k.dsn)
 	calm, wild := k.clone("calm"), k.clone("wild")
-	begun := time.Now()
-	k.oxbow(calm, "work", "--until-idle")
-	killed := k.killAtPoints(wild, []string{failpoint.MoltProposed, failpoint.MoltTried, failpoint.MoltAdopted},
-		time.Since(begun), "work", "--until-idle")
-	k.oxbow(wild, "work", "--until-idle")
-	t.Logf("seed %d: killed at %v", k.seed, killed)
 	adopted := func(dsn string) []string {
 		return k.lines(dsn, `select jsonb_build_array(changes, state, answers) from oxbow.strategies`,
 			`select jsonb_build_array(name, value) from oxbow.policy_changes where name not like 'molt%'`)
 	}
-	require.Equal(t, adopted(calm), adopted(wild))
+	k.work(calm, wild, adopted, []string{failpoint.MoltProposed, failpoint.MoltTried, failpoint.MoltAdopted})
 	require.Equal(t, 1, k.count(wild, `oxbow.strategies where state = 'adopted' and metric_after > metric_before`))
 
 	// Then replies use nothing, and it is rolled back, once.
 	for _, dsn := range []string{calm, wild} {
 		k.exec(dsn, `
 			select oxbow.answered('ann', 'what now?', array(select id from oxbow.memories order by id limit 3), '{}')
-			  from generate_series(1, 20);
-			insert into oxbow.river_job (kind, queue, max_attempts, args) values ('molt', 'default', 25, '{}')`)
+			  from generate_series(1, 20)`)
 	}
+	k.run("molt", calm, wild)
 	k.oxbow(calm, "work", "--until-idle")
 	require.True(t, k.killAt(wild, failpoint.MoltJudged+":1", 0, "work", "--until-idle"))
 	k.oxbow(wild, "work", "--until-idle")
 	// The killed job does when it is tried again what otherwise the next run does.
-	k.exec(calm, `insert into oxbow.river_job (kind, queue, max_attempts, args) values ('molt', 'default', 25, '{}')`)
+	k.run("molt", calm)
 	k.oxbow(calm, "work", "--until-idle")
 	require.Equal(t, adopted(calm), adopted(wild))
 	require.Equal(t, 1, k.count(wild, `oxbow.strategies where state = 'rolled_back'`))
@@ -68,8 +61,8 @@ func TestKilledPatternsArePaidForOnce(t *testing.T) {
 	k := newKilling(t)
 	k.exec(k.dsn, `
 		insert into oxbow.settings (key, value) values ('patterns', '{"enabled": true}');
-		insert into oxbow.users (user_id, share_patterns) select 'person ' || i, true from generate_series(1, 60) i;
-		insert into oxbow.river_job (kind, queue, max_attempts, args) values ('pattern', 'default', 25, '{}')`)
+		insert into oxbow.users (user_id, share_patterns) select 'person ' || i, true from generate_series(1, 60) i`)
+	k.run("pattern", k.dsn)
 	require.True(t, k.killAt(k.dsn, failpoint.PatternWritten+":1", 0, "work", "--until-idle"))
 	require.Zero(t, k.count(k.dsn, `oxbow.pattern_releases`))
 	require.True(t, k.killAt(k.dsn, failpoint.PatternCommitted+":1", 0, "work", "--until-idle"))
@@ -98,18 +91,12 @@ func TestKilledNightsAnswerTheSame(t *testing.T) {
 		insert into oxbow.river_job (kind, queue, max_attempts, args)
 		select 'sleep', 'reflect', 25, jsonb_build_object('user_id', user_id) from oxbow.nights`)
 	calm, wild := k.clone("calm"), k.clone("wild")
-	begun := time.Now()
-	k.oxbow(calm, "work", "--until-idle")
-	killed := k.killAtPoints(wild, []string{failpoint.SleepAsked, failpoint.SleepWritten, failpoint.SleepCommitted},
-		time.Since(begun), "work", "--until-idle")
-	k.oxbow(wild, "work", "--until-idle")
-	t.Logf("seed %d: killed at %v", k.seed, killed)
 	slept := func(dsn string) []string {
 		return k.lines(dsn, `select jsonb_build_array(user_id, hash) from oxbow.night_questions`,
 			`select jsonb_build_array(user_id, content, stage, supporting, contradicting) from oxbow.traits`)
 	}
+	k.work(calm, wild, slept, []string{failpoint.SleepAsked, failpoint.SleepWritten, failpoint.SleepCommitted})
 	require.Positive(t, k.count(calm, `oxbow.night_questions`))
-	require.Equal(t, slept(calm), slept(wild))
 	k.oxbow(wild, "check")
 }
 
@@ -123,17 +110,12 @@ func TestKilledCommunitiesAreTheSame(t *testing.T) {
 		         jsonb_build_array(format('A%sx%s', p, g), format('B%sx%s', p, g), format('C%sx%s', p, g)))
 		  from generate_series(1, 20) p, generate_series(1, 4) g`)
 	k.oxbow(k.dsn, "work", "--until-idle")
-	k.exec(k.dsn, `insert into oxbow.river_job (kind, queue, max_attempts, args) values ('community', 'default', 25, '{}')`)
+	k.run("community", k.dsn)
 	calm, wild := k.clone("calm"), k.clone("wild")
-	begun := time.Now()
-	k.oxbow(calm, "work", "--until-idle")
-	killed := k.killAtPoints(wild, []string{failpoint.CommunityBatch}, time.Since(begun), "work", "--until-idle")
-	k.oxbow(wild, "work", "--until-idle")
-	t.Logf("seed %d: killed at %v", k.seed, killed)
 	found := func(dsn string) []string {
 		return k.lines(dsn, `select jsonb_build_array(e.user_id, e.name, c.members, c.central, c.sources)
 			from oxbow.entities e left join oxbow.communities c on c.user_id = e.user_id and c.id = e.community_id`)
 	}
-	require.Equal(t, found(calm), found(wild))
+	k.work(calm, wild, found, []string{failpoint.CommunityBatch})
 	require.Equal(t, 80, k.count(wild, `oxbow.communities where members = 3 and not due`))
 }

@@ -3,7 +3,6 @@ package kill
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,7 +13,6 @@ import (
 // repetition once, and so does each fact stated in different words. OXBOW_KILL_EVENTS makes it a long run.
 func TestKilledMergesLeaveTheSameMemories(t *testing.T) {
 	t.Parallel()
-	points := []string{failpoint.MergeDecided, failpoint.MergeWritten, failpoint.MergeCommitted}
 	k := newKilling(t)
 	events := k.number("OXBOW_KILL_EVENTS", 600)
 	k.exec(k.dsn, `insert into oxbow.settings (key, value) values ('reconcile', '{"enabled": false}')`)
@@ -30,14 +28,7 @@ func TestKilledMergesLeaveTheSameMemories(t *testing.T) {
 		       (array['The cat has a red collar', 'My cat still has the red collar'])[1 + i / 20], '2026-01-01 08:00:00+00'
 		  from generate_series(0, 39) i`, events))
 	calm, wild := k.clone("calm"), k.clone("wild")
-	begun := time.Now()
-	k.oxbow(calm, "work", "--until-idle")
-	killed := k.killAtPoints(wild, points, time.Since(begun), "work", "--until-idle")
-	k.oxbow(wild, "work", "--until-idle")
-
-	want, got := k.merged(calm), k.merged(wild)
-	t.Logf("seed %d: killed at %v; %d events, %d lines of memories, links and history", k.seed, killed, events, len(want))
-	require.Equal(t, want, got)
+	k.work(calm, wild, k.merged, []string{failpoint.MergeDecided, failpoint.MergeWritten, failpoint.MergeCommitted})
 	for _, current := range []string{"source = 'merge'", "memory_type in ('fact', 'episodic') and source is distinct from 'abstract'"} {
 		require.Equal(t, 20*(2*3+1), k.count(wild, `oxbow.memories where expired_at is null and `+current))
 	}

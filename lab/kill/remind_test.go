@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -80,17 +79,9 @@ func TestKilledRemindersComeOnce(t *testing.T) {
 		  from generate_series(1, %d) i`, people, people))
 	calm, wild := k.clone("calm"), k.clone("wild")
 	calmly, wildly := k.webhook(calm), k.webhook(wild)
-	for _, dsn := range []string{calm, wild} {
-		k.exec(dsn, `insert into oxbow.river_job (kind, queue, max_attempts, args) values ('remind', 'default', 25, '{}')`)
-	}
-	work := []string{"work", "--until-idle", "--webhook-private"}
-	begun := time.Now()
-	k.oxbow(calm, work...)
-	killed := k.killAtPoints(wild, []string{failpoint.RemindWritten, failpoint.RemindBatch, failpoint.NotifySent},
-		time.Since(begun), work...)
-	k.oxbow(wild, work...)
-	t.Logf("seed %d: killed at %v", k.seed, killed)
-	require.Equal(t, k.intended(calm), k.intended(wild))
+	k.run("remind", calm, wild)
+	k.work(calm, wild, k.intended, []string{failpoint.RemindWritten, failpoint.RemindBatch, failpoint.NotifySent},
+		"--webhook-private")
 	require.Equal(t, 2*people, k.count(wild, `oxbow.intentions where state = 'due'`))
 	require.Len(t, calmly.abouts(), 2*people)
 	require.Equal(t, calmly.abouts(), wildly.abouts(), "a repetition has the id of the first attempt")

@@ -3,7 +3,6 @@ package kill
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,17 +27,8 @@ func TestKilledReviewLeavesTheSameFacts(t *testing.T) {
 	k.oxbow(k.dsn, "work", "--until-idle")
 	calm, wild := k.clone("calm"), k.clone("wild")
 
-	for _, dsn := range []string{calm, wild} {
-		k.exec(dsn, `insert into oxbow.river_job (kind, queue, max_attempts, args)
-			values ('settle', 'default', 25, '{}')`)
-	}
-	begun := time.Now()
-	k.oxbow(calm, "work", "--until-idle")
-	killed := k.killAtPoints(wild, []string{failpoint.SettleWalked, failpoint.SettleLeveled}, time.Since(begun), "work",
-		"--until-idle")
-	k.oxbow(wild, "work", "--until-idle")
-	t.Logf("seed %d: killed at %v", k.seed, killed)
-	require.Equal(t, k.reviewed(calm), k.reviewed(wild))
+	k.run("settle", calm, wild)
+	k.work(calm, wild, k.reviewed, []string{failpoint.SettleBatch, failpoint.SettleWalked, failpoint.SettleLeveled})
 	require.Equal(t, 18*people, k.count(wild, `oxbow.memories_fact where level <> 'full'`))
 
 	for _, dsn := range []string{calm, wild} { // 91 days pass for the old facts, which wait for so long
@@ -46,14 +36,7 @@ func TestKilledReviewLeavesTheSameFacts(t *testing.T) {
 			insert into oxbow.river_job (kind, queue, max_attempts, args) select distinct 'review', 'reflect', 25,
 				jsonb_build_object('user_id', user_id) from oxbow.memories_fact`)
 	}
-	begun = time.Now()
-	k.oxbow(calm, "work", "--until-idle")
-	killed = k.killAtPoints(wild, []string{failpoint.ReviewDecided, failpoint.ReviewWritten, failpoint.ReviewCommitted},
-		time.Since(begun), "work", "--until-idle")
-	k.oxbow(wild, "work", "--until-idle")
-	want, got := k.reviewed(calm), k.reviewed(wild)
-	t.Logf("killed at %v; %d facts, %d lines of facts, history and weights", killed, 20*people, len(want))
-	require.Equal(t, want, got)
+	k.work(calm, wild, k.reviewed, []string{failpoint.ReviewDecided, failpoint.ReviewWritten, failpoint.ReviewCommitted})
 	require.Equal(t, 20*people, k.count(wild, `oxbow.memories_fact where reviews = 1`))
 	for event, facts := range map[string]int{"DELETE": 9, "PROMOTE": 1, "KEEP": 10} {
 		require.Equal(t, facts*people, k.count(wild, fmt.Sprintf(`oxbow.memory_history
