@@ -184,7 +184,7 @@ func (r *run) begin(ctx context.Context) (err error) {
 	if r.proxy, err = startProxy(r.dir, socket); err != nil {
 		return err
 	}
-	if r.provider, err = startProvider(); err != nil {
+	if r.provider, err = startProvider(r.violate); err != nil {
 		return err
 	}
 	if r.api, err = openAPI(); err != nil {
@@ -215,6 +215,11 @@ func (r *run) begin(ctx context.Context) (err error) {
 		 on conflict (key) do update set value = oxbow.settings.value || excluded.value`,
 		`insert into oxbow.settings (key, value) values ('vector_index', '{"policy": "auto", "from": 100, "most": 8}')
 		 on conflict (key) do update set value = excluded.value`,
+		`insert into oxbow.job_schedules (kind, schedule) values ('molt', '10 seconds')`,
+		// the bonus for recent memories is poor, as "answer" uses old ones
+		`select oxbow.set_policy('molt_mode', 2), oxbow.set_policy('molt_answers', 8), oxbow.set_policy('molt_sample', 16),
+		  oxbow.set_policy('recall_recency', 6)`,
+		fmt.Sprintf(`insert into oxbow.webhooks (url, secret) values ('%s/webhook', '\x%x')`, r.provider.url(), webhookSecret),
 		// A worker whose clock is a year ahead would keep less of everything. lab/kill kills the upkeep of levels.
 		`select oxbow.set_policy('level_summary_days', 36500), oxbow.set_policy('merge_archive_days', 36500)`,
 	} {

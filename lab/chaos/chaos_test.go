@@ -3,6 +3,10 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +26,7 @@ func TestChaos(t *testing.T) {
 	binary, err := program.Build(t.Context(), "failpoints")
 	require.NoError(t, err)
 	var report, notes strings.Builder
-	r, err := newRun(Options{Seed: 10, Duration: 5 * time.Second, Binary: binary, Hurry: true, Patient: true,
+	r, err := newRun(Options{Seed: 43, Duration: 5 * time.Second, Binary: binary, Hurry: true, Patient: true,
 		Out: &report, Notes: &notes, parent: pgtest.Dir(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.clear(context.Background(), false)) })
@@ -47,9 +51,24 @@ func TestChaos(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), r.postgres.dsn())
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
+	shown := map[[2]string]bool{}
 	for _, p := range plants {
-		t.Run(p.check+", "+p.what, func(t *testing.T) { r.requireFound(t, conn, p) })
+		t.Run(p.check+", "+p.what, func(t *testing.T) {
+			found := r.requireFound(t, conn, p)
+			shown[[2]string{found.Check, found.Expected}] = true
+		})
 	}
+	for _, one := range slices.Concat(lessons, trials) {
+		require.Contains(t, shown, [2]string{one.check, one.expected}, "no plant shows that this can fail")
+	}
+	for _, c := range checks {
+		require.True(t, slices.ContainsFunc(plants, func(p plant) bool {
+			return slices.ContainsFunc(looks[p.check], func(look func(*checker) int) bool {
+				return reflect.ValueOf(look).Pointer() == reflect.ValueOf(c.look).Pointer()
+			})
+		}), "no plant is for %s", c.name)
+	}
+	t.Run("webhook", func(t *testing.T) { r.requireDelivered(t, conn) })
 	t.Run("atomic", func(t *testing.T) { r.requireAtomic(t, conn) })
 }
 
@@ -83,6 +102,52 @@ func (r *run) requireAtomic(t *testing.T, conn *pgx.Conn) {
 	}
 }
 
+// requireDelivered plants messages that the webhook should not have got.
+func (r *run) requireDelivered(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	back := r.row(t, func(row *written) bool { return row.write.outcome == failed })
+	var first, again, foreign notice
+	first.Data.UserID, first.Data.ID, first.Data.Content = userName(back.write.user), uuid.New(), back.content
+	again, foreign = first, first
+	foreign.Data.UserID, foreign.Data.ID = "user-30", uuid.New()
+	for _, c := range []struct {
+		got   map[string]notice
+		found string
+	}{
+		{map[string]notice{"1": first}, "rolled back"},
+		{map[string]notice{"1": first, "2": again}, "webhook"},
+		{map[string]notice{"1": foreign}, "isolation"},
+	} {
+		tx, err := conn.Begin(t.Context())
+		require.NoError(t, err)
+		var said []string
+		k := &checker{ctx: t.Context(), tx: tx, ledger: r.ledger, report: func(v Violation) { said = append(said, v.Check) },
+			provider: &provider{notices: &notices{got: c.got}}}
+		k.delivered()
+		require.NoError(t, k.err)
+		require.Contains(t, said, c.found)
+		require.NoError(t, tx.Rollback(t.Context()))
+	}
+
+	n, err := newNotices()
+	require.NoError(t, err)
+	sign := func(message string) http.Header {
+		signature, err := n.hook.Sign("1", time.Now(), []byte(message))
+		require.NoError(t, err)
+		return http.Header{"Webhook-Id": {"1"}, "Webhook-Signature": {signature},
+			"Webhook-Timestamp": {strconv.FormatInt(time.Now().Unix(), 10)}}
+	}
+	message := `{"data": {"user_id": "user-00"}}`
+	for range 2 {
+		_, _, err = n.read([]byte(message), sign(message))
+		require.NoError(t, err)
+	}
+	_, _, err = n.read([]byte(message), sign("another"))
+	require.ErrorContains(t, err, "signature")
+	_, _, err = n.read([]byte(`{}`), sign(`{}`))
+	require.ErrorContains(t, err, "before, it was")
+}
+
 // looks maps the name of a violation to the checks that report it.
 var looks = map[string][]func(*checker) int{
 	"missing": {(*checker).writes}, "changed": {(*checker).writes}, "forgotten": {(*checker).writes},
@@ -95,6 +160,15 @@ var looks = map[string][]func(*checker) int{
 	"evidence": {(*checker).traits},
 	"orphan":   {(*checker).orphans}, "job stuck": {(*checker).jobs}, "job given up": {(*checker).jobs},
 	"isolation": {(*checker).marks, (*checker).isolation},
+	"feedback":  {(*checker).learned}, "intentions": {(*checker).learned}, "instructions": {(*checker).learned},
+	"skills": {(*checker).learned}, "webhook": {(*checker).delivered}, "strategies": {(*checker).strategies},
+}
+
+// first are statements that a plant needs before its own.
+var first = map[string]string{
+	"no policy":              `alter table oxbow.messages disable row level security`,
+	"a second signal for it": `alter table oxbow.feedback_signals drop constraint feedback_signals_user_id_message_id_key`,
+	"two of a name":          `drop index oxbow.skills_name_idx`,
 }
 
 // plant is a violation to plant. sql runs without triggers and foreign keys, and returns the id or the user that the
@@ -217,18 +291,66 @@ var plants = []plant{
 	{"isolation", "a text of another user", `insert into oxbow.memories (user_id, content) select 'user-30', content
 		from oxbow.memories where id = (%[1]s) returning user_id`},
 	{"isolation", "no policy", `select 'user-00'`},
+	{"feedback", "a second signal for it", `insert into oxbow.feedback_signals (user_id, source, kind, type, confidence,
+		message_id, dispatched_at) select 'user-00', 'judge', 'correction', 'negative', 1, m.id, now()
+		from (select gen_random_uuid() as id) m, generate_series(1, 2) returning message_id::text`},
+	{"feedback", "a complaint that was not heard", `insert into oxbow.messages (user_id, session_id, role, content,
+		extracted_at) values ('user-00', 's', 'user', 'No, that is wrong.', now()) returning id::text`},
+	{"feedback", "a signal that was not counted", `update oxbow.feedback_signals set dispatched_at = null
+		where id = (select min(id::text) from oxbow.feedback_signals)::uuid returning id::text`},
+	{"feedback", "nothing was adjusted", `insert into oxbow.adjustments (user_id, kind, memory_type, memory_id, before,
+		after, cause, signals) select s.user_id, 'memory_weight', memory_type, memory_id, 1, 1, 'c', array[signal_id]
+		from oxbow.feedback_subjects s limit 1 returning id::text`},
+	{"feedback", "adjusted without a signal", `insert into oxbow.adjustments (user_id, kind, memory_type, memory_id, before,
+		after, cause, signals) select user_id, 'memory_weight', memory_type, id, 1, 0.5, 'c', '{}'
+		from oxbow.memories where id = (%[1]s) returning id::text`},
+	{"feedback", "adjusted by signals about another", `insert into oxbow.adjustments (user_id, kind, memory_type, memory_id,
+		before, after, cause, signals) select s.user_id, 'memory_weight', s.memory_type, gen_random_uuid(), 1, 0.5, 'c',
+		array[s.signal_id] from oxbow.feedback_subjects s limit 1 returning id::text`},
+	{"intentions", "it did not become due", `insert into oxbow.intentions (user_id, content, due_at, precision, remind_at)
+		values ('user-00', 'c', now(), 'minute', now() - interval '1 day') returning id::text`},
+	{"instructions", "two with the same words", `with two as (insert into oxbow.instructions (user_id, content)
+		values ('user-00', 'c'), ('user-00', 'c') returning id) select min(id::text) from two`},
+	{"instructions", "one that ended holds", `with one as (insert into oxbow.instructions (user_id, content, priority)
+		values ('user-00', 'Speak of planted things', 100) returning user_id, content)
+		insert into oxbow.instructions (user_id, content, ended_at) select user_id, content, now() from one
+		returning id::text`},
+	{"skills", "two of a name", `with two as (insert into oxbow.skills (user_id, name, situation, steps)
+		values ('user-00', 'n', 's', '{one}'), ('user-00', 'N', 's', '{two}') returning id)
+		select min(id::text) from two`},
+	{"webhook", "nothing was posted", `insert into oxbow.intentions (user_id, content, due_at, precision, state,
+		became_due_at) values ('user-00', 'c', now(), 'minute', 'due', now()) returning id::text`},
+	{"webhook", "it was due again", `update oxbow.intentions set state = 'due', became_due_at = now()
+		where id = (select min(id::text) from oxbow.intentions)::uuid returning id::text`},
+	{"strategies", "a proposal that was not tried", `with gone as (update oxbow.strategies set judged_at = now()), said as (
+		insert into oxbow.answers (user_id, query, recalled, used) select 'user-00', 'q', array[(%[1]s)], array[(%[1]s)]
+		from generate_series(1, 500)) insert into oxbow.strategies (about, cause, changes)
+		values ('recall', 'c', '{"recall_weight": 0.5}') returning version::text`},
+	{"strategies", "an adopted one that was not judged", `with said as (insert into oxbow.answers (user_id, query, recalled,
+		used) select 'user-00', 'q', array[(%[1]s)], array[(%[1]s)] from generate_series(1, 8)) insert into oxbow.strategies
+		(about, cause, changes, state, adopted_at) values ('recall', 'c', '{}', 'adopted', now() - interval '1 day')
+		returning version::text`},
+	{"strategies", "two that wait", `with two as (insert into oxbow.strategies (about, cause, changes, state, adopted_at)
+		select 'recall', 'c', '{}', 'adopted', now() from generate_series(1, 2) returning version)
+		select max(version)::text from two`},
+	{"strategies", "one that gained nothing", `insert into oxbow.strategies (about, cause, changes, state, metric_before,
+		metric_after) values ('recall', 'c', '{}', 'tried', 0.5, 0.5) returning version::text`},
+	{"strategies", "a policy that was not set", `insert into oxbow.strategies (about, cause, changes, state, metric_before,
+		metric_after, adopted_at, judged_at) values ('recall', 'c', '{"recall_weight": 0.123}', 'adopted', 0.5, 0.6,
+		now() + interval '1 day', now()) returning version::text`},
+	{"strategies", "a policy that was not restored", `insert into oxbow.strategies (about, cause, changes, previous, state,
+		metric_before, metric_after, adopted_at) values ('recall', 'c', '{"recall_weight": 0.5}',
+		'{"recall_weight": 0.123}', 'rolled_back', 0.5, 0.6, now() + interval '1 day') returning version::text`},
 }
 
 // requireFound plants a violation in a transaction that is rolled back, and requires that a check finds it.
-func (r *run) requireFound(t *testing.T, conn *pgx.Conn, p plant) {
+func (r *run) requireFound(t *testing.T, conn *pgx.Conn, p plant) Violation {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(context.Background())
-	if p.what == "no policy" {
-		_, err = tx.Exec(t.Context(), `alter table oxbow.messages disable row level security`)
-		require.NoError(t, err)
-	}
+	_, err = tx.Exec(t.Context(), first[p.what])
+	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `set local session_replication_role = replica`)
 	require.NoError(t, err)
 	var named string
@@ -251,11 +373,12 @@ func (r *run) requireFound(t *testing.T, conn *pgx.Conn, p plant) {
 		for _, v := range found {
 			if v.Check == p.check && (v.User == named || v.ID == named) {
 				require.NotEmpty(t, v.Expected)
-				return
+				return v
 			}
 		}
 	}
 	require.Fail(t, "it was not found", "%s, %s: %s\nfound: %v", p.check, p.what, named, found)
+	return Violation{}
 }
 
 // row is a row of memories that a client wrote.

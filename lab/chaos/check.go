@@ -47,6 +47,8 @@ var checks = []struct {
 	{"every memory is reflected on once", (*checker).reflections},
 	{"traits agree with their events and evidence", (*checker).traits},
 	{"what people said of answers, want and intend has its effects once", (*checker).learned},
+	{"the webhook took what is due", (*checker).delivered},
+	{"strategies are tried, adopted and rolled back", (*checker).strategies},
 	{"no orphans", (*checker).orphans},
 	{"no job is stuck", (*checker).jobs},
 	{"a login of oxbow_app sees only its user", (*checker).isolation},
@@ -135,6 +137,15 @@ func (k *checker) each(sql string, do func(columns []string), args ...any) (n in
 // none reports each row of a query that should return none: user, id and finding.
 func (k *checker) none(check, expected, sql string, args ...any) {
 	k.each(sql, func(c []string) { k.violate(check, c[0], c[1], "", expected, c[2]) }, args...)
+}
+
+// rule is a query that returns a row for each violation: user, id and finding.
+type rule struct{ check, expected, sql string }
+
+func (k *checker) rules(all []rule) {
+	for _, r := range all {
+		k.none(r.check, r.expected, r.sql)
+	}
 }
 
 func (k *checker) exec(sql string, args ...any) { k.each(sql, func([]string) {}, args...) }

@@ -122,13 +122,12 @@ func (k *checker) compare(w *write, row *written, life outcome, found stored, ok
 
 var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// marks reads every row of every table as text. It reports marks of another user than the row's, marks
-// of erased users, marks of texts that were erased or rolled back, and ids of erased memories.
-func (k *checker) marks() int {
-	bad := map[mark]string{} // number -1: the whole life
-	erased := map[string]bool{}
+// badMarks returns the marks that no row may have, with the reason, and the ids of erased memories. The number -1 stands
+// for a whole life.
+func (l *ledger) badMarks() (bad map[mark]string, erased map[string]bool) {
+	bad, erased = map[mark]string{}, map[string]bool{}
 	good := map[mark]bool{}
-	for _, w := range k.ledger.writes {
+	for _, w := range l.writes {
 		for _, row := range w.rows {
 			switch {
 			case w.outcome == failed:
@@ -144,11 +143,18 @@ func (k *checker) marks() int {
 	for m := range good { // another row says the same
 		delete(bad, m)
 	}
-	for _, e := range k.ledger.erasures {
+	for _, e := range l.erasures {
 		if e.outcome == acked {
 			bad[mark{e.user, e.life, -1}] = "erased with its user"
 		}
 	}
+	return bad, erased
+}
+
+// marks reads every row of every table as text. It reports marks of another user than the row's, marks
+// of erased users, marks of texts that were erased or rolled back, and ids of erased memories.
+func (k *checker) marks() int {
+	bad, erased := k.ledger.badMarks()
 	var tables []string
 	k.each(`select c.relname, exists (select from pg_attribute a where a.attrelid = c.oid
 		and a.attname = 'user_id' and not a.attisdropped) from pg_class c

@@ -129,6 +129,10 @@ func (c *client) do(ctx context.Context, nth int, a Action) (outcome, error) {
 		return c.learn(ctx, w, a)
 	case "end":
 		return c.end(ctx, a)
+	case "answer":
+		return c.answer(ctx, w, a)
+	case "strategy":
+		return c.operate(ctx, a)
 	case "say":
 		return c.say(ctx, w, a)
 	case "sensory":
@@ -300,6 +304,8 @@ func (c *client) say(ctx context.Context, w *write, a Action) (outcome, error) {
 			content: messageText(m, a.Pick+uint32(i)*2654435761)}
 		if i%3 == 2 {
 			row.kind, row.content = "assistant", fmt.Sprintf("I see. Tell me more of %s.", m)
+		} else if i == 3 {
+			row.content = complaints[a.Pick%2] + row.content
 		}
 		w.rows = append(w.rows, row)
 		messages = append(messages, oxbow.NewMessage{ID: row.id, UserID: userName(w.user), SessionID: w.session,

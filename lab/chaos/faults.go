@@ -74,6 +74,8 @@ func (r *run) inject(ctx context.Context, f Fault) error {
 		r.provider.fail("embedding", f.Point, f.For)
 	case "chat provider":
 		r.provider.fail("chat", f.Point, f.For)
+	case "webhook":
+		r.provider.fail("webhook", f.Point, 4*f.For) // something is due every few seconds
 	case "burst":
 		return r.burst(ctx, f)
 	case "migration":

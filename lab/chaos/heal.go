@@ -17,7 +17,7 @@ import (
 const drainTime = 10 * time.Minute
 
 // long matches jobs of a killed worker that may run for up to 10 minutes, and for which nothing waits.
-const long = `(kind in ('consistency_check', 'vector_index', 'molt', 'pattern') and state = 'running'
+const long = `(kind in ('consistency_check', 'vector_index', 'pattern') and state = 'running'
 	and attempted_at > now() - interval '12 minutes')`
 
 // heal ends all faults, starts two workers, ends the sessions, and waits until nothing is left to do.
@@ -38,12 +38,19 @@ func (r *run) heal(ctx context.Context) error {
 	r.servers.set(ctx, servers) // one that met a migration that was killed could not start before
 	r.requireServers(ctx)
 	r.endServers()
-	r.crew.set(ctx, 2)
 	conn, err := pgx.Connect(ctx, r.postgres.dsn())
 	if err != nil {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
+	// The run of molt of a killed worker would hold back the next one for its 10 minutes.
+	if _, err := conn.Exec(ctx, `update oxbow.river_job set state = 'available' where kind = 'molt' and state = 'running'`); err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, `select oxbow.set_policy('molt_mode', 2)`); err != nil {
+		return err
+	}
+	r.crew.set(ctx, 2)
 	if err := pastDeadlocks(ctx, conn, `select oxbow.end_session(user_id, id) from oxbow.sessions
 		where ended_at is null`); err != nil {
 		return err
@@ -133,6 +140,8 @@ func remaining(ctx context.Context, conn *pgx.Conn) (string, error) {
 		union all
 		select format('%s intentions are not due', count(*)) from oxbow.intentions
 		 where state = 'open' and remind_at < now() having count(*) > 0
+		union all
+		select format('%s strategies are in trial', count(*)) from oxbow.strategies where `+inTrial+` having count(*) > 0
 		union all
 		select format('%s uses are not counted', count(*)) from oxbow.activity having count(*) > 0`, periodic)
 	if err != nil {

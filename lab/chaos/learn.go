@@ -73,10 +73,10 @@ func (c *client) learn(ctx context.Context, w *write, a Action) (outcome, error)
 	return how, err
 }
 
-// end ends a standing instruction, or completes an intention.
+// end ends a standing instruction, or completes or snoozes an intention.
 func (c *client) end(ctx context.Context, a Action) (outcome, error) {
 	user, from := userName(a.User), "oxbow.instructions where user_id = $1 and ended_at is null"
-	if a.Pick%2 == 1 {
+	if a.Pick%3 > 0 {
 		from = "oxbow.intentions where user_id = $1 and state in ('open', 'due')"
 	}
 	return c.transact(ctx, a, func(tx pgx.Tx) error {
@@ -84,40 +84,53 @@ func (c *client) end(ctx context.Context, a Action) (outcome, error) {
 		if err != nil || len(some) == 0 {
 			return err
 		}
-		if bound := c.oxbow.WithTx(tx); a.Pick%2 == 1 {
-			_, err = bound.CompleteIntention(ctx, user, some[0], "")
-		} else {
+		switch bound := c.oxbow.WithTx(tx); a.Pick % 3 {
+		case 0:
 			_, err = bound.EndInstruction(ctx, user, some[0], "")
+		case 1:
+			_, err = bound.CompleteIntention(ctx, user, some[0], "")
+		default:
+			_, err = bound.SnoozeIntention(ctx, user, some[0], time.Now().Add(time.Duration(a.Pick>>8%20)*time.Second))
 		}
 		return err
 	})
 }
 
+// lessons are the rules for what follows from feedback, instructions and intentions.
+var lessons = []rule{
+	{"feedback", "one signal for each message", `
+		select user_id, message_id, count(*) from oxbow.feedback_signals where message_id is not null
+		 group by user_id, message_id having count(*) > 1`},
+	{"feedback", "a signal for each complaint", `
+		select g.user_id, g.id, g.content from oxbow.messages g
+		 where g.role = 'user' and g.content ~ '^(No, that is wrong|不对)' and not exists (
+		   select from oxbow.feedback_signals s where s.user_id = g.user_id and s.message_id = g.id)`},
+	{"feedback", "no signal that was not counted", `
+		select user_id, id, kind from oxbow.feedback_signals where dispatched_at is null`},
+	{"feedback", "an adjustment that changes something", `
+		select user_id, id, format('%s to %s', before, after) from oxbow.adjustments where before = after`},
+	{"feedback", "an adjustment because of signals about its memory", `
+		select a.user_id, a.id, a.signals from oxbow.adjustments a
+		 where cardinality(a.signals) = 0 or exists (
+		   select from unnest(a.signals) g(id) join oxbow.feedback_signals s on s.user_id = a.user_id and s.id = g.id
+		    where not exists (select from oxbow.feedback_subjects f where f.user_id = a.user_id
+		      and f.signal_id = s.id and f.memory_id = a.memory_id))`},
+	{"intentions", "due, because its time has passed", `
+		select user_id, id, content from oxbow.intentions
+		 where state = 'open' and remind_at < now() - interval '1 minute'`},
+	{"instructions", "one current instruction with these words", `
+		select user_id, min(id::text), content from oxbow.instructions where ended_at is null
+		 group by user_id, content having count(*) > 1`},
+	{"instructions", "no instruction in the context that has ended", `
+		select i.user_id, i.id, i.content from oxbow.instructions i
+		 where i.ended_at is not null and strpos(oxbow.context(i.user_id, 'parcel'), i.content) > 0`},
+	{"skills", "one current version of a name", `
+		select user_id, min(id::text), lower(name) from oxbow.skills where ended_at is null
+		 group by user_id, lower(name) having count(*) > 1`},
+}
+
 // learned checks what followed from feedback, instructions and intentions.
 func (k *checker) learned() int {
-	for _, c := range []struct{ check, expected, sql string }{
-		{"feedback", "one signal for each message", `
-			select user_id, message_id, count(*) from oxbow.feedback_signals where message_id is not null
-			 group by user_id, message_id having count(*) > 1`},
-		{"feedback", "no signal that was not counted", `
-			select user_id, id, kind from oxbow.feedback_signals where dispatched_at is null`},
-		{"feedback", "an adjustment that changes something, of signals about that memory", `
-			select a.user_id, a.id, format('%s to %s by %s', a.before, a.after, a.signals) from oxbow.adjustments a
-			 where a.before = a.after or cardinality(a.signals) = 0 or exists (
-			   select from unnest(a.signals) g(id) join oxbow.feedback_signals s on s.user_id = a.user_id and s.id = g.id
-			    where not exists (select from oxbow.feedback_subjects f where f.user_id = a.user_id
-			      and f.signal_id = s.id and f.memory_id = a.memory_id))`},
-		{"intentions", "due, because its time has passed", `
-			select user_id, id, content from oxbow.intentions
-			 where state = 'open' and remind_at < now() - interval '1 minute'`},
-		{"instructions", "no instruction in the context that has ended", `
-			select i.user_id, i.id, i.content from oxbow.instructions i
-			 where i.ended_at is not null and strpos(oxbow.context(i.user_id, 'parcel'), i.content) > 0`},
-		{"skills", "one current version of a name", `
-			select user_id, min(id::text), lower(name) from oxbow.skills where ended_at is null
-			 group by user_id, lower(name) having count(*) > 1`},
-	} {
-		k.none(c.check, c.expected, c.sql)
-	}
+	k.rules(lessons)
 	return k.count(`oxbow.feedback_signals`) + k.count(`oxbow.intentions`) + k.count(`oxbow.instructions`)
 }

@@ -75,8 +75,8 @@ func choose(r *rand.Rand, from []weighted) string {
 }
 
 var steadyActions = []weighted{{"remember", 20}, {"rows", 10}, {"again", 8}, {"say", 25}, {"sensory", 4},
-	{"working", 3}, {"recall", 12}, {"context", 4}, {"end session", 5}, {"post", 12}, {"ask", 5}, {"feedback", 5},
-	{"instruction", 2}, {"intention", 3}, {"skill", 1}, {"end", 3}}
+	{"working", 3}, {"recall", 12}, {"context", 4}, {"end session", 5}, {"post", 12}, {"ask", 5}, {"feedback", 5}, {"answer", 6},
+	{"instruction", 2}, {"intention", 3}, {"skill", 1}, {"end", 4}}
 
 var otherActions = slices.Concat(steadyActions, []weighted{{"repeat", 5}, {"supersede", 7}, {"forget", 4},
 	{"restore", 2}, {"erase memory", 6}, {"merge", 2}, {"unmerge", 3}, {"erase merged", 2},
@@ -87,7 +87,7 @@ var faultKinds = []weighted{{"worker killed", 5}, {"worker killed at a point", 1
 	{"number of workers", 2}, {"worker with another clock", 2},
 	{"PostgreSQL stopped at once", 2}, {"backend killed", 1}, {"backends terminated", 4}, {"connections cut", 3},
 	{"answers lost", 3}, {"network stalled", 2},
-	{"embedding provider", 5}, {"chat provider", 5}, {"burst", 1}, {"migration", 2}}
+	{"embedding provider", 5}, {"chat provider", 5}, {"webhook", 4}, {"burst", 1}, {"migration", 2}}
 
 // NewPlan makes the plan of a seed.
 func NewPlan(seed uint64, duration time.Duration) Plan {
@@ -118,6 +118,8 @@ func NewPlan(seed uint64, duration time.Duration) Plan {
 			f.Point = embeddingFaults[r.IntN(len(embeddingFaults))]
 		case "chat provider":
 			f.Point = chatFaults[r.IntN(len(chatFaults))]
+		case "webhook":
+			f.Point = webhookFaults[r.IntN(len(webhookFaults))]
 		}
 		p.Faults = append(p.Faults, f)
 	}
@@ -132,6 +134,8 @@ func clientActions(r *rand.Rand, client int, duration time.Duration) (actions []
 		switch shared := r.IntN(8) == 0; {
 		case shared:
 			a.User, a.Kind = sharedUser, choose(r, []weighted{{"common", 4}, {"recall", 1}, {"remember", 1}})
+		case client%2 == 0 && r.IntN(40) == 0: // it connects as the owner
+			a.Kind = "strategy"
 		case isSteady(a.User):
 			a.Kind = choose(r, steadyActions)
 		case isErased(a.User) && r.IntN(25) == 0:

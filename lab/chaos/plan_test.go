@@ -43,15 +43,15 @@ func TestPlansHaveEverything(t *testing.T) {
 	require.Positive(t, behind)
 	require.Less(t, behind, 20)
 	require.Len(t, faults, len(faultKinds), "%v", faults)
-	for _, point := range slices.Concat(failpoint.Worker(), embeddingFaults, chatFaults) {
+	for _, point := range slices.Concat(failpoint.Worker(), embeddingFaults, chatFaults, webhookFaults) {
 		require.Positive(t, points[point], point)
 	}
-	for _, of := range [][]weighted{otherActions, {{"erase user", 1}, {"common", 1}}} {
+	for _, of := range [][]weighted{otherActions, {{"erase user", 1}, {"common", 1}, {"strategy", 1}}} {
 		for _, a := range of {
 			require.Positive(t, actions[a.kind], a.kind)
 		}
 	}
-	require.Len(t, actions, len(otherActions)+2, "%v", slices.Sorted(maps.Keys(actions)))
+	require.Len(t, actions, len(otherActions)+3, "%v", slices.Sorted(maps.Keys(actions)))
 }
 
 func TestMarks(t *testing.T) {

@@ -26,30 +26,37 @@ var (
 	chatFaults = []string{"429", "500", "503", "hang", "cut", "garbage", "prose", "slow"}
 )
 
-// provider is a server of embeddings and chat completions that can misbehave.
+// provider is a server of embeddings and chat completions, and the far end of a webhook, that can misbehave.
 type provider struct {
 	address string
 	server  *http.Server
 	vectors *embedding.Local
+	violate func(Violation)
 
-	mu     sync.Mutex
-	faults map[string]string // by "embedding", "chat"
-	until  map[string]time.Time
-	heal   chan struct{} // closed when the faults end
-	counts map[string]int
+	mu      sync.Mutex
+	faults  map[string]string // by "embedding", "chat", "webhook"
+	until   map[string]time.Time
+	heal    chan struct{} // closed when the faults end
+	counts  map[string]int
+	notices *notices
 }
 
-func startProvider() (*provider, error) {
+func startProvider(violate func(Violation)) (*provider, error) {
+	notices, err := newNotices()
+	if err != nil {
+		return nil, err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &provider{address: listener.Addr().String(), vectors: embedding.NewLocal(dimension),
+	p := &provider{address: listener.Addr().String(), vectors: embedding.NewLocal(dimension), violate: violate,
 		faults: map[string]string{}, until: map[string]time.Time{},
-		heal: make(chan struct{}), counts: map[string]int{}}
+		heal: make(chan struct{}), counts: map[string]int{}, notices: notices}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/embeddings", p.embed)
 	mux.HandleFunc("POST /v1/chat/completions", p.chat)
+	mux.HandleFunc("POST /v1/webhook", p.notify)
 	p.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() { _ = p.server.Serve(listener) }() // ends with close
 	return p, nil
@@ -210,8 +217,10 @@ func think(r llmtest.Request) string {
 		return mergeEvents(r.Data("groups"))
 	case len(r.Data("trait")) > 0:
 		return judgeTrait(r)
+	case len(r.Data("turns")) > 0:
+		return judgeTurns(r.Data("turns"))
 	}
-	return reflect(r)
+	return reflectOn(r)
 }
 
 func lives(text string) bool {
@@ -282,7 +291,17 @@ func judgeTrait(r llmtest.Request) string {
 	return llmtest.Verdict{Action: "keep", Reason: "the contradictions are exceptions"}.JSON()
 }
 
-func reflect(r llmtest.Request) string {
+func judgeTurns(turns []llmtest.Item) string {
+	var all llmtest.Signals
+	for _, t := range turns {
+		if complains(t.UserInput) {
+			all = append(all, llmtest.Signal{Turn: t.Ref, Kind: "correction", Confidence: 0.9, Bad: []string{"final_answer"}})
+		}
+	}
+	return all.JSON()
+}
+
+func reflectOn(r llmtest.Request) string {
 	var a llmtest.Reflection
 	for _, t := range topics {
 		var speaking, against []string

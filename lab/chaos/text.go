@@ -103,5 +103,12 @@ func messageText(m mark, pick uint32) string {
 	}
 }
 
+// complaints begin a message about the answer before it.
+var complaints = []string{"No, that is wrong. ", "不对，你弄错了。"}
+
+func complains(text string) bool {
+	return strings.HasPrefix(text, complaints[0]) || strings.HasPrefix(text, complaints[1])
+}
+
 var questions = []string{"where do I live?", "我住在哪里？", "what did I buy?", "我找到了什么箱子？", "do I go climbing?", "羽毛球",
 	"which customer did I meet in Hamburg?"}

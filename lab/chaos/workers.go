@@ -167,7 +167,7 @@ func (c *crew) keep(ctx context.Context, i int) {
 
 // workerProgram returns the arguments and the environment of a worker. Even slots reason by rules, odd ones ask a model.
 func (r *run) workerProgram(slot int, now string) (args, environment []string) {
-	args = []string{"work", "--concurrency", "2", "--stop-timeout", "5s"}
+	args = []string{"work", "--concurrency", "2", "--stop-timeout", "5s", "--webhook-private"}
 	if now != "" {
 		args = append(args, "--now", now)
 	}

@@ -25,6 +25,9 @@ type Resolutions []Resolution
 // Judgements is an answer to reviews of facts.
 type Judgements []Judgement
 
+// Signals is an answer to what a person thinks of answers.
+type Signals []Signal
+
 type (
 	// Pattern is a pattern in the memories.
 	Pattern = answer.Pattern
@@ -54,6 +57,8 @@ type (
 	Resolution = answer.Resolution
 	// Judgement is a decision about a fact.
 	Judgement = answer.Judgement
+	// Signal is what a person thinks of an answer.
+	Signal = answer.Signal
 )
 
 // On returns evidence from memories in no particular context.
@@ -79,6 +84,9 @@ func (a Resolutions) JSON() string { return written(answer.Resolutions{Resolutio
 
 // JSON returns the answer as a model would write it.
 func (a Judgements) JSON() string { return written(answer.Judgements{Judgements: a}) }
+
+// JSON returns the answer as a model would write it.
+func (a Signals) JSON() string { return written(answer.Signals{Signals: a}) }
 
 // JSON returns the answer as a model would write it.
 func (a Merges) JSON() string { return written(answer.Merges{Merges: a}) }

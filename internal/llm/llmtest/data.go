@@ -35,7 +35,8 @@ type Item struct {
 	MaySearch bool   `json:"may_search"`
 	Related   []Item `json:"related"`
 	Text      string `json:"text"`
-	Memories  []Item `json:"memories"` // of a group
+	Memories  []Item `json:"memories"`   // of a group
+	UserInput string `json:"user_input"` // of a turn
 }
 
 // Data returns the items that the prompt shows under a name: memories, traits or clues; in a review
