@@ -29,8 +29,9 @@ type ContextQuery struct {
 	Contexts []string
 	// AgentID filters facts and episodes by agent. Traits belong to the user and always pass.
 	AgentID string
-	// Include adds sections: "profile", the values of the namespace profile, "emotion", the emotional profile, and
-	// "communities", groups of people and things that belong together, those that Text names if there is one.
+	// Include adds sections: "profile", the values of the namespace profile, "emotion", the emotional profile,
+	// "communities", groups of people and things that belong together, those that Text names if there is one, and
+	// "skills", those for the situation in Text if there is one, with their steps.
 	Include []string
 	// Now is the reference time for decay and recency. Default: the database's clock.
 	Now time.Time

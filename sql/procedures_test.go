@@ -106,6 +106,12 @@ func TestSkills(t *testing.T) {
 	require.Equal(t, []string{"Weekly report 1", "Quick report 1"}, named("Write a report for my boss"))
 	require.Equal(t, []string{"买菜 1"}, named("下午去买菜"))
 	require.Empty(t, named("swimming"))
+	const quick = "- Quick report (a report for the boss): 1. write"
+	require.Equal(t, "## How to do it\n"+
+		"- Weekly report (the weekly report for the boss): 1. collect; 2. write; 3. send\n"+quick,
+		one[string](t, tx, "select oxbow.context($1, 'Write a report for my boss', include => '{skills}')", ann(t)))
+	require.Empty(t, one[string](t, tx, "select oxbow.context($1, 'swimming', include => '{skills}')", ann(t)))
+	require.Contains(t, one[string](t, tx, "select oxbow.context($1, ' ', include => '{skills}')", ann(t)), "买菜")
 	second := learn("'Weekly report', '{collect,check,send}', 'the weekly report for the boss', reason => 'checked'")
 	exec(t, tx, "select oxbow.skill_outcome($1, $2::text::uuid, false)", ann(t), report) // reported late
 	require.Equal(t, []string{"3 1 2"}, all[string](t, tx, `select concat_ws(' ', successes, failures, version)
@@ -114,4 +120,9 @@ func TestSkills(t *testing.T) {
 		"select reason from oxbow.skills where user_id = $1 and id = $2::text::uuid", ann(t), report))
 	require.True(t, one[bool](t, tx, "select oxbow.drop_skill($1, $2::text::uuid)", ann(t), second))
 	require.Equal(t, []string{"Quick report 1"}, named("weekly report"))
+
+	exec(t, tx, "reset role")
+	require.Equal(t, []string{"a: 1. b", "a (c), requires d, e: 1. b; 2. f", "a（c），需要d、e：1. b；2. f"}, all[string](t, tx,
+		`select oxbow.skill_line('a', '', '{}', '{b}', false) union all
+		 select oxbow.skill_line('a', 'c', '{d,e}', '{b,f}', z) from unnest('{f,t}'::boolean[]) z`))
 }

@@ -24,7 +24,7 @@ var shadowCalls = []string{
 	"skill_outcome($1, oxbow.learn_skill($1, 'Knot', '{tie}'), true)",
 	"conclusions_of($1)", "conclusions_of($1, 'do:sailing', true, 10)",
 	"set_value($1, 'occupation', to_jsonb('baker'::text))", "get_value($1, 'occupation')", "profile($1)",
-	"emotion_profile($1)", "emotion_profile($1, $3)", "context($1, include => '{profile,emotion,communities}')",
+	"emotion_profile($1)", "emotion_profile($1, $3)", "context($1, include => '{profile,emotion,communities,skills}')",
 	"communities($1)", "communities($1, 'boat', 3)",
 	"predict($1)", "predict($1, $3, $3 + interval '1 day', 5)",
 	"complete_intention($1, oxbow.intend($1, 'Paint', $3), 'why')", "drop_intention($1, oxbow.intend($1, 'Sail'), 'why')",

@@ -66,6 +66,7 @@ return '## ' || case _section
   when 'instruction' then case when _chinese then '用户的要求' else 'How the user wants to be answered' end
   when 'due' then case when _chinese then '到期和即将到来的事' else 'Due and coming up' end
   when 'community' then case when _chinese then '彼此有关的人和事' else 'People and things that belong together' end
+  when 'skill' then case when _chinese then '做事的步骤' else 'How to do it' end
   when 'profile' then case when _chinese then '用户资料' else 'Profile' end
   when 'emotion' then case when _chinese then '情绪' else 'Emotions' end
   when 'core' then case when _chinese then '核心特质' else 'Core traits' end
@@ -95,6 +96,19 @@ return case _aspect
   || case when _aspect = 'calms' then '' when _chinese
        then case when _valence > 0.2 then '愉快' when _valence < -0.2 then '低落' else '平静' end
        else case when _valence > 0.2 then 'in good spirits' when _valence < -0.2 then 'in low spirits' else 'even' end end;
+
+-- skill_line describes a skill: its name, when it applies, what it requires, and its steps.
+create or replace function oxbow.skill_line(_name text, _situation text, _preconditions text[], _steps text[],
+  _chinese boolean) returns text
+language sql stable parallel safe
+return _name
+  || case when _situation = '' then '' when _chinese then '（' || _situation || '）' else ' (' || _situation || ')' end
+  || case when cardinality(_preconditions) = 0 then ''
+          when _chinese then '，需要' || array_to_string(_preconditions, '、')
+          else ', requires ' || array_to_string(_preconditions, ', ') end
+  || case when _chinese then '：' else ': ' end
+  || (select string_agg(s.nth || '. ' || s.step, case when _chinese then '；' else '; ' end order by s.nth)
+        from unnest(_steps) with ordinality s(step, nth));
 
 -- is_style reports whether a trait says how its person likes to be answered, such as "Prefers short answers".
 create or replace function oxbow.is_style(_content text) returns boolean

@@ -142,8 +142,8 @@ begin
   end loop;
 end $$;
 
--- context_profile returns the profile, the emotional profile and the communities of a user as lines, as far as they are
--- asked for. With a query, the communities are those that it names.
+-- context_profile returns the profile, the emotional profile, the communities and the skills of a user as lines, as far
+-- as they are asked for. With a query, the communities are those that it names, and the skills those for it.
 drop function if exists oxbow.context_profile(text, text[], timestamptz, boolean);
 create or replace function oxbow.context_profile(_user_id text, _query text, _include text[], _now timestamptz,
   _chinese boolean)
@@ -172,6 +172,12 @@ begin
              || replace(c.summary, E'\n', case when _chinese then '；' else '; ' end), null::jsonb, 'text', null::text
       from oxbow.communities(_user_id, _query, 5) c;
   end if;
+  if 'skills' = any(_include) then
+    return query
+    select 'skill', s.id, 'skill', null::text, s.created_at, null::text,
+           oxbow.skill_line(s.name, s."when", s.preconditions, s.steps, _chinese), null::jsonb, 'text', null::text
+      from oxbow.skills_for(_user_id, nullif(btrim(_query), '')) s;
+  end if;
 end $$;
 
 -- context_parts returns the parts of the prompt block (oxbow.context), for programs that build their own.
@@ -182,10 +188,10 @@ end $$;
 --   contexts          work, personal, …: traits of these contexts and general ones; other memories as in recall
 --   agent             only facts, episodes and documents of that agent; traits belong to the person
 --   now               the reference time for decay and recency
---   include           what else to include, of profile, emotion and communities
+--   include           what else to include, of profile, emotion, communities and skills
 -- A part is a line of the block: its section (instruction, due, core, preference, behavior, profile, emotion,
--- community, memory), the memory, its text, and the line as printed. The first line of a section includes the heading.
--- tokens is the cost of the line. Sections come in the order above. A part that does not fit is skipped, except that
+-- community, skill, memory), the memory, its text, and the line as printed. The first line of a section includes the
+-- heading. tokens is the cost of the line. Sections come in the order above. A part that does not fit is skipped, except that
 -- core traits end with the first one that does not fit. Instructions have at most the share context_instructions of
 -- max_tokens, what is due the share context_due, a trait at most 60 tokens, all behaviors together a quarter of
 -- max_tokens, and any other memory a quarter too (but at least 40).
@@ -222,8 +228,8 @@ begin
     perform oxbow.reject('types', _unknown, 'must be fact, episodic, trait or document');
   elsif max_tokens is null or max_tokens not between 1 and 1000000 then
     perform oxbow.reject('max_tokens', max_tokens::text, 'must be between 1 and 1000000');
-  elsif not include <@ array['profile', 'emotion', 'communities'] then
-    perform oxbow.reject('include', include::text, 'must be of profile, emotion and communities');
+  elsif not include <@ array['profile', 'emotion', 'communities', 'skills'] then
+    perform oxbow.reject('include', include::text, 'must be of profile, emotion, communities and skills');
   elsif not isfinite(_now) then
     perform oxbow.reject('now', _now::text, 'must be finite');
   end if;
