@@ -49,7 +49,7 @@ insert into oxbow.profile_mapping values
   ('profile', 'occupation', 'I work as %s', '我的职业是%s', 'identity'),
   ('profile', 'location', 'I live in %s', '我住在%s', 'identity'),
   ('profile', 'interests', 'I am interested in %s', '我对%s感兴趣', 'stable_preference'),
-  ('profile', 'personality', 'I am a %s person', '我这个人%s', 'identity'),
+  ('profile', 'personality', 'I am %s', '我这个人%s', 'identity'),
   ('profile', 'values', 'I value %s', '我看重%s', 'identity'),
   ('profile', 'preferences', 'I prefer %s', '我喜欢%s', 'stable_preference'),
   ('profile', 'relationships', '%s is my %k', '%s是我的%k', 'identity');
