@@ -280,8 +280,11 @@ func (m *molting) replayBoth(ctx context.Context, metric string, c molt.Change, 
 		return nil, nil, err
 	}
 	a, err := m.replay(ctx, metric, c, from, step)
+	if err != nil {
+		return nil, nil, err
+	}
 	before, after = pairs(b, a)
-	return before, after, err
+	return before, after, nil
 }
 
 // replay returns the metric of every step-th answer; negative: it could not be replayed.

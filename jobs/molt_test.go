@@ -105,6 +105,18 @@ func (m *molts) run() []store.Strategy {
 	return strategies
 }
 
+// A replay that fails with the changed values fails the run.
+func TestReplayFails(t *testing.T) {
+	t.Parallel()
+	m := newMolts(t, 1)
+	m.ask()
+	answers, err := store.ReplayedAnswers(t.Context(), m.pool, 2)
+	require.NoError(t, err)
+	run := &molting{moltWorker: m.worker, answers: answers, vectors: make([][]float32, len(answers))}
+	_, _, err = run.replayBoth(t.Context(), molt.MRR, molt.Change{"unknown": 1}, 0, 1)
+	require.ErrorContains(t, err, "unknown")
+}
+
 // TestMolt is U §11: on an installation whose recency boost is far too high, the job finds a lower one, and the figure of
 // recall improves; when a worse value is adopted, the job rolls it back; and where nothing is wrong it changes nothing.
 // Each for 20 seeds.

@@ -228,9 +228,11 @@ func (e *extraction) least() float64 {
 	return leastSimilar
 }
 
-// cosine returns the cosine similarity of two vectors of equal length, -1 to 1. It is 0 if either
-// is zero.
+// cosine returns the cosine similarity of two vectors, -1 to 1. It is 0 if either is zero or nil.
 func cosine(a, b []float32) float64 {
+	if a == nil || b == nil {
+		return 0
+	}
 	var dot, aa, bb float64
 	for i := range a {
 		dot += float64(a[i]) * float64(b[i])

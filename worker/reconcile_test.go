@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -170,6 +171,19 @@ func TestReconcileByModel(t *testing.T) {
 	require.Equal(t, "Plays the cello, The red bicycle is in the garage, Went to Kyoto, 院子里的猫改叫雪球", get[string](b, `
 		select string_agg(content, ', ' order by content collate "C") from oxbow.memories where expired_at is null`))
 	require.Equal(t, 1, b.count(`oxbow.llm_calls where purpose = 'resolve'`))
+}
+
+// A fact whose text the provider refused has no vector to compare with.
+func TestReconcileWithoutVector(t *testing.T) {
+	b := setup(t)
+	b.remote().Refuse(func(texts []string) bool { return slices.Contains(texts, "A forbidden text") })
+	server := llmtest.New(t)
+	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "m", URL: server.URL(), APIKey: "k"}
+	server.Answer(llmtest.Nothing)
+	b.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'A forbidden text'), ('ann', 'Plays the cello')`)
+	b.work()
+	require.Equal(t, 1, b.count(`oxbow.embedding_refusals`))
+	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'reconcile' and state = 'completed' and attempt = 1`))
 }
 
 // What another extraction wrote meanwhile is seen under the lock.
