@@ -159,8 +159,9 @@ var looks = map[string][]func(*checker) int{
 	"reflection": {(*checker).reflections}, "replay": {(*checker).traits},
 	"evidence": {(*checker).traits},
 	"orphan":   {(*checker).orphans}, "job stuck": {(*checker).jobs}, "job given up": {(*checker).jobs},
-	"isolation": {(*checker).marks, (*checker).isolation},
-	"feedback":  {(*checker).learned}, "intentions": {(*checker).learned}, "instructions": {(*checker).learned},
+	"job panicked": {(*checker).jobs},
+	"isolation":    {(*checker).marks, (*checker).isolation},
+	"feedback":     {(*checker).learned}, "intentions": {(*checker).learned}, "instructions": {(*checker).learned},
 	"skills": {(*checker).learned}, "webhook": {(*checker).delivered}, "strategies": {(*checker).strategies},
 }
 
@@ -288,6 +289,9 @@ var plants = []plant{
 	{"job given up", "after too many attempts", `insert into oxbow.river_job (kind, queue, max_attempts, args, state,
 		finalized_at) values ('extract', 'extract', 25, '{"user_id": "user-00"}', 'discarded', now())
 		returning id::text`},
+	{"job panicked", "and then went well", `insert into oxbow.river_job (kind, queue, max_attempts, args, state, finalized_at,
+		errors) values ('embed', 'embed', 25, '{"user_id": "user-00"}', 'completed', now(),
+		array['{"error": "index out of range", "trace": "embed.go"}'::jsonb]) returning id::text`},
 	{"isolation", "a text of another user", `insert into oxbow.memories (user_id, content) select 'user-30', content
 		from oxbow.memories where id = (%[1]s) returning user_id`},
 	{"isolation", "no policy", `select 'user-00'`},

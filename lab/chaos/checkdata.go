@@ -247,7 +247,7 @@ func (k *checker) orphans() int {
 var periodic = []string{"flush_activity", "sweep", "sensory", "settle", "consistency_check", "vector_index",
 	"dispatch", "remind", "pattern", "molt", "community"}
 
-// jobs looks at unfinished jobs after all workers have stopped.
+// jobs looks at unfinished jobs after all workers have stopped, and at the errors of all.
 func (k *checker) jobs() int {
 	k.each(`select coalesce(args ->> 'user_id', ''), id, kind, state, attempt,
 		coalesce(errors[cardinality(errors)] ->> 'error', ''), scheduled_at <= now()
@@ -265,13 +265,16 @@ func (k *checker) jobs() int {
 			k.violate("job stuck", user, id, "river_job", "no job that is due", found)
 		}
 	})
+	k.none("job panicked", "no panic, even if another attempt went well", `
+		select coalesce(j.args ->> 'user_id', ''), j.id, concat_ws(' ', j.kind, e ->> 'error', left(e ->> 'trace', 300))
+		  from oxbow.river_job j, unnest(j.errors) e where e ->> 'trace' <> ''`)
 	return k.count("oxbow.river_job")
 }
 
 // faulty reports whether the faults explain an error.
 func faulty(why string) bool {
 	for _, part := range []string{"connect", "conn ", "SQLSTATE 57", "EOF", "broken pipe", "reset by peer", "timeout",
-		"deadline", "canceled", "Stuck job rescued", "closed", "unexpected message", "shutting down", "starting up",
+		"deadline", "canceled", "Stuck job rescued", "closed", "unexpected message", "shutting down", "starting up", "openai:" + embeddingModel,
 		"recovery mode", "42703", "42P01", "42883"} {
 		if strings.Contains(why, part) {
 			return true
