@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -178,12 +177,7 @@ func TestExpiryOfEdges(t *testing.T) {
 // Memories that expire later do not slow down recall or settle, nor do those of other users slow down recall.
 func TestExpiryReadsWhatIsDue(t *testing.T) {
 	t.Parallel()
-	pool, err := pgxpool.New(t.Context(), pgtest.Database(t)) // its own, because ANALYZE locks the tables
-	require.NoError(t, err)
-	defer pool.Close()
-	tx, err := pool.Begin(t.Context())
-	require.NoError(t, err)
-	defer tx.Rollback(t.Context())
+	tx := begin(t, pgtest.Database(t)) // its own, because ANALYZE locks the tables
 	fill := func(user, expires string, n int) {
 		exec(t, tx, `insert into oxbow.memories (user_id, memory_type, content, created_at, expires_at)
 			select $1, (array['fact', 'episodic'])[1 + n % 2], 'boat ' || n, now() - interval '1 day', `+expires+`

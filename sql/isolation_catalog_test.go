@@ -2,7 +2,6 @@ package sqlcode_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -230,12 +228,7 @@ func unguarded(t *testing.T, tx db) (names []string) {
 
 func TestTablesLeakNothing(t *testing.T) {
 	t.Parallel()
-	pool, err := pgxpool.New(t.Context(), pgtest.Database(t)) // its own, because other tests' ANALYZE changes plans
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	tx, err := pool.Begin(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	tx := begin(t, pgtest.Database(t)) // its own, because other tests' ANALYZE changes plans
 	populate(t, tx, ann(t))
 	word, ids := secrets(t, tx, bob(t))
 	before := rowsOf(t, tx, bob(t))

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -68,12 +67,7 @@ func TestRecallReadsWhatItFinds(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		t.Run(fmt.Sprintf("statistics %t", known), func(t *testing.T) {
 			t.Parallel()
-			pool, err := pgxpool.New(t.Context(), pgtest.Database(t))
-			require.NoError(t, err)
-			defer pool.Close()
-			tx, err := pool.Begin(t.Context()) // its own reads are counted
-			require.NoError(t, err)
-			defer tx.Rollback(t.Context())
+			tx := begin(t, pgtest.Database(t)) // its own reads are counted
 			episodes(t, tx, ann(t), own)
 			index(t, tx, ann(t))
 			if known {

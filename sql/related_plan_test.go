@@ -3,7 +3,6 @@ package sqlcode_test
 import (
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -22,12 +21,7 @@ func TestJointUsesReadTheirLinks(t *testing.T) {
 // given, each linked to the first memory and the two before it.
 func jointUses(t *testing.T, memories int) int {
 	t.Helper()
-	pool, err := pgxpool.New(t.Context(), pgtest.Database(t))
-	require.NoError(t, err)
-	defer pool.Close()
-	tx, err := pool.Begin(t.Context()) // its own reads are counted
-	require.NoError(t, err)
-	defer tx.Rollback(t.Context())
+	tx := begin(t, pgtest.Database(t)) // its own reads are counted
 	episodes(t, tx, ann(t), memories)
 	exec(t, tx, `insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation, weight)
 		select $1, 'episodic', m.id, 'episodic', o.id, 'related_to', 0.5
