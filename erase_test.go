@@ -2,12 +2,14 @@ package oxbow_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
@@ -50,14 +52,18 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.messages (user_id, session_id, content) values ($1, $1 || ' s1', $1 || ' says hello')`,
 		`insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id)
 			select user_id, memory_type, id, $1 || ' s1' from oxbow.memories where user_id = $1`,
-		`insert into oxbow.reflection_cycles (user_id, trigger_type) values ($1, 'manual')`,
+		`update oxbow.sessions set summary_id = (select min(id::text) from oxbow.memories_episodic where user_id = $1)::uuid
+			where user_id = $1`,
+		`insert into oxbow.reflection_cycles (user_id, trigger_type, dropped)
+			select $1, 'manual', jsonb_agg(jsonb_build_object('memory', id)) from oxbow.memories where user_id = $1`,
 		`insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at)
 		 select user_id, 'key', memory_type, id, $1 || ' likes noodles', 's', now() from oxbow.memories
 		 where user_id = $1
 		 and content like '%rice%'`,
 		`insert into oxbow.extractions (user_id, number) values ($1, 3)
 			on conflict (user_id) do update set number = 3`,
-		`insert into oxbow.communities (user_id, id) values ($1, gen_random_uuid())`,
+		`insert into oxbow.communities (user_id, id, sources)
+			select $1, gen_random_uuid(), array_agg(id) from oxbow.memories where user_id = $1`,
 		`insert into oxbow.nights (user_id, due_at) values ($1, 'infinity')`,
 		`insert into oxbow.night_questions (user_id, hash, asked_at) values ($1, oxbow.trait_hash('Boats'), now())`,
 		`insert into oxbow.trait_refusals (user_id, hash) values ($1, oxbow.trait_hash('Boats'))`,
@@ -79,9 +85,10 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.api_keys (user_id, id, role, name, hash)
 			values ($1, gen_random_uuid(), 'person', $1 || ' phone', '\x00')`,
 		`insert into oxbow.page_sessions (user_id, hash, expires_at) values ($1, sha256($1::text::bytea), now())`,
-		`insert into oxbow.api_answers (user_id, key, request, answer) values ($1, $1 || ' key', '\x00', '{}')`,
-		`insert into oxbow.api_log (user_id, id, at, role, operation, status)
-			values ($1, gen_random_uuid(), now(), 'person', 'get-memory', 200)`,
+		`insert into oxbow.api_answers (user_id, key, request, answer) 
+			select $1, $1 || ' key', '\x00', jsonb_agg(id) from oxbow.memories where user_id = $1`,
+		`insert into oxbow.api_log (user_id, id, at, role, operation, target, status)
+			select $1, gen_random_uuid(), now(), 'person', 'get-memory', id, 200 from oxbow.memories where user_id = $1`,
 		`insert into oxbow.topics (user_id, topic) values ($1, 'do:cooking')`,
 		`insert into oxbow.topic_fragments (user_id, topic, memory_type, memory_id, at)
 			select user_id, 'do:cooking', memory_type, id, now() from oxbow.memories where user_id = $1 and content like '%rice%'`,
@@ -108,20 +115,20 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 	return forgotten, superseded, current
 }
 
+// fillIdle fills the tables that an idle worker has emptied.
+const fillIdle = `
+	insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories;
+	insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
+	select user_id, memory_type, id, importance, created_at from oxbow.memories
+	 where memory_type in ('fact', 'episodic') on conflict do nothing`
+
 func TestEraseUser(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.fill(t, "Quentin")
 	b.fill(t, "Zebedee")
 	b.work(t) // this also empties activity and reflection_inbox
-	_, err := b.pool.Exec(t.Context(), `
-		insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories;
-		insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
-		select user_id, memory_type, id, importance, created_at from oxbow.memories
-		where memory_type in ('fact', 'episodic')
-			on conflict do nothing;
-		insert into oxbow.activity (user_id, memory_id) select user_id, id from `+
-		`oxbow.memories`) // an idle worker folds the earlier ones
+	_, err := b.pool.Exec(t.Context(), fillIdle)
 	require.NoError(t, err)
 	before := pgtest.Dump(t, b.pool)
 	for table, text := range before {
@@ -133,8 +140,10 @@ func TestEraseUser(t *testing.T) {
 		}
 	}
 
-	_, err = b.pool.Exec(t.Context(), `insert into oxbow.settings (key, value) values ('policies.followed',
-		jsonb_build_object('valid_from', now(), 'user_id', 'Zebedee', 'id', gen_random_uuid()))`)
+	_, err = b.pool.Exec(t.Context(), `insert into oxbow.settings (key, value) values -- positions of jobs
+		('policies.followed', jsonb_build_object('valid_from', now(), 'user_id', 'Zebedee', 'id', gen_random_uuid())),
+		('sweep.walk', '{"user_id": "Zebedee"}'), ('sweep.stats', '"Zebedee"'), ('consistency', '{"after": "Zebedee"}'),
+		('sweep.levels', '{"cursor": {"user_id": "Zebedee"}}') on conflict (key) do update set value = excluded.value`)
 	require.NoError(t, err)
 
 	receipt, err := b.client.EraseUser(t.Context(), "Zebedee")
@@ -204,10 +213,7 @@ func TestEraseMemory(t *testing.T) {
 	found, err := b.client.FindReceipt(ctx, "Zebedee", current, receipt.Proof)
 	require.NoError(t, err)
 	require.Equal(t, receipt, found)
-	for table, text := range pgtest.Dump(t, b.pool) {
-		require.NotContains(t, text, current.String(), table)
-		require.NotContains(t, text, "Paris", table)
-	}
+	requireErased(t, pgtest.Dump(t, b.pool), current, "Paris")
 	m, err := b.client.Get(ctx, "Zebedee", old)
 	require.NoError(t, err)
 	require.Equal(t, uuid.Nil, m.SupersededBy)
@@ -216,10 +222,7 @@ func TestEraseMemory(t *testing.T) {
 	receipt, err = b.client.EraseMemory(ctx, "Zebedee", forgotten)
 	require.NoError(t, err)
 	require.Positive(t, receipt.Rows())
-	for table, text := range pgtest.Dump(t, b.pool) {
-		require.NotContains(t, text, forgotten.String(), table)
-		require.NotContains(t, text, "was ill", table)
-	}
+	requireErased(t, pgtest.Dump(t, b.pool), forgotten, "was ill")
 	_, err = b.client.Get(ctx, "Zebedee", forgotten)
 	require.ErrorIs(t, err, oxbow.ErrNotFound)
 
@@ -233,6 +236,60 @@ func TestEraseMemory(t *testing.T) {
 		require.NotContains(t, text, "repeats it", table)
 	}
 	pgtest.RequireRightStatistics(t, b.pool)
+}
+
+// requireErased checks that no table names or quotes a memory. The log and the answers of the API keep its id.
+func requireErased(t *testing.T, dump map[string]string, id uuid.UUID, content string) {
+	t.Helper()
+	delete(dump, "api_log")
+	delete(dump, "api_answers")
+	for table, text := range dump {
+		require.NotContains(t, text, id.String(), table)
+		require.NotContains(t, text, content, table)
+	}
+}
+
+// withoutMemories lists the tables of user data that name no memory.
+var withoutMemories = []string{"api_keys", "document_files", "entities", "extractions", "feedback_signals", "instructions",
+	"intentions", "key_values", "llm_calls", "memory_term_stats", "messages", "night_questions", "nights", "page_sessions",
+	"sensory", "sensory_candidates", "skills", "topics", "trait_refusals", "users", "vector_slots"}
+
+// Each memory is erased in a transaction of its own. Then nothing names or quotes it in any table that can.
+func TestEraseEachMemory(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	b.fill(t, "Zebedee")
+	_, err := b.pool.Exec(ctx, fillIdle)
+	require.NoError(t, err)
+	rows, err := b.pool.Query(ctx, `select id, content from oxbow.memories`)
+	require.NoError(t, err)
+	contents := map[uuid.UUID]string{}
+	var id uuid.UUID
+	var content string
+	_, err = pgx.ForEachRow(rows, []any{&id, &content}, func() error {
+		contents[id] = content
+		return nil
+	})
+	require.NoError(t, err)
+	for table, text := range pgtest.Dump(t, b.pool) {
+		if strings.Contains(text, "Zebedee") {
+			named := slices.ContainsFunc(slices.Collect(maps.Keys(contents)),
+				func(id uuid.UUID) bool { return strings.Contains(text, id.String()) })
+			require.Equal(t, !slices.Contains(withoutMemories, table), named,
+				"the test must name a memory in %s, unless it names none", table)
+		}
+	}
+	for id, content := range contents {
+		tx := begin(t, b.pool)
+		_, err = b.client.WithTx(tx).EraseMemory(ctx, "Zebedee", id)
+		require.NoError(t, err)
+		if content == "Zebedee repeats it." { // the other one stays
+			content = id.String()
+		}
+		requireErased(t, pgtest.Dump(t, tx), id, content)
+		require.NoError(t, tx.Rollback(ctx))
+	}
 }
 
 // Erasing a memory removes its id from a job and keeps the job's other memories.

@@ -38,10 +38,13 @@ func PoolOf(t testing.TB, cfg *pgxpool.Config) *pgxpool.Pool {
 	return pool
 }
 
-// Dump returns every row of every table of the schema as text, by table.
-func Dump(t testing.TB, pool *pgxpool.Pool) map[string]string {
+// Dump returns every row of every table of the schema as text, by table. db is a pool, a connection or a transaction.
+func Dump(t testing.TB, db interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}) map[string]string {
 	t.Helper()
-	rows, err := pool.Query(t.Context(), `
+	rows, err := db.Query(t.Context(), `
 		select c.relname::text from pg_class c
 		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`)
 	require.NoError(t, err)
@@ -50,7 +53,7 @@ func Dump(t testing.TB, pool *pgxpool.Pool) map[string]string {
 	dump := map[string]string{}
 	for _, table := range tables {
 		var text string
-		require.NoError(t, pool.QueryRow(t.Context(), fmt.Sprintf(
+		require.NoError(t, db.QueryRow(t.Context(), fmt.Sprintf(
 			`select coalesce(string_agg(to_jsonb(r)::text, E'\n' order by to_jsonb(r)::text), '') from oxbow.%s r`,
 			table)).Scan(&text))
 		dump[table] = text
