@@ -224,7 +224,11 @@ func (k *checker) orphans() int {
 		{"memory_links", "to_id", "memories"}, {"memories", "superseded_by", "memories"},
 		{"memories", "trait_parent_id", "memories"}, {"sessions", "summary_id", "memories"},
 		{"messages", "session_id", "sessions"}, {"memory_sources", "message_id", "messages"},
-		{"document_chunks", "file_id", "document_files"},
+		{"document_chunks", "file_id", "document_files"}, {"entities", "community_id", "communities"},
+		{"feedback_signals", "answer_id", "answers"}, {"feedback_signals", "message_id", "messages"},
+		{"instructions", "message_id", "messages"}, {"instructions", "replaced_by", "instructions"},
+		{"intentions", "message_id", "messages"}, {"intentions", "parent_id", "intentions"},
+		{"skills", "message_id", "messages"}, {"skills", "replaced_by", "skills"},
 	} {
 		sqls = append(sqls, fmt.Sprintf(`select t.user_id, t.%[2]s, 'a row of %[1]s whose %[2]s is not in %[3]s'
 			  from oxbow.%[1]s t left join oxbow.%[3]s r on r.user_id = t.user_id and r.id = t.%[2]s
