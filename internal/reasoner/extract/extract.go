@@ -87,11 +87,14 @@ func speakerOf(m *reasoner.Message) string {
 
 func sameSpeaker(a, b *reasoner.Message) bool { return a.Role == b.Role && a.Speaker == b.Speaker }
 
-// talk has the first names of the speakers of a conversation, in lower case. They are addressed, not talked about.
-type talk struct{ names []string }
+// talk is what is known of a conversation.
+type talk struct {
+	names    []string // the first names of the speakers, in lower case: they are addressed, not talked about
+	assisted bool     // a person speaks to an assistant
+}
 
 func talkOf(messages []reasoner.Message) *talk {
-	t := &talk{}
+	t := &talk{assisted: toAssistant(messages)}
 	for i := range messages {
 		if i > 0 && messages[i].Speaker == messages[i-1].Speaker {
 			continue

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,22 +20,15 @@ func instructionsOf(m *reasoner.Message) (heard []reasoner.Instruction) {
 	sentences, _ := split(m.Content)
 	for i := range sentences {
 		s := &sentences[i]
-		if utf8.RuneCountInString(s.text) > maxInstruction || s.instructs() || s.quotes() {
+		if !s.tellsAssistant() {
 			continue
 		}
 		n := reasoner.Instruction{Text: oneline.Of(s.text), Source: m.ID, Aspect: aspectOf(s)}
-		switch {
-		case s.endsInstruction():
-			n.Ends = true
-		case s.standing():
-			if n.Aspect == "" {
-				n.Aspect = "other"
-			}
+		if n.Ends = s.endsInstruction(); !n.Ends {
+			n.Aspect = cmp.Or(n.Aspect, "other")
 			if context := contextOf([]reading{{sentence: *s}}); context != "general" {
 				n.Context = context
 			}
-		default:
-			continue
 		}
 		heard = append(heard, n)
 	}
@@ -59,6 +53,12 @@ func aspectOf(s *sentence) string {
 		}
 	}
 	return first
+}
+
+// tellsAssistant reports whether a sentence gives or ends a standing instruction.
+func (s *sentence) tellsAssistant() bool {
+	return utf8.RuneCountInString(s.text) <= maxInstruction && !s.instructs() && !s.quotes() &&
+		(s.endsInstruction() || s.standing())
 }
 
 // standing reports whether a sentence asks the assistant for something that holds from now on.

@@ -88,3 +88,19 @@ func TestProcedures(t *testing.T) {
 		}
 	}
 }
+
+// What is kept as an instruction or a skill is no memory as well, the rest of the message is.
+func TestInstructionsAreNoMemories(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"Always answer me in German, briefly, because my mother reads along", "I prefer short answers", "回答尽量简短，用英文回答我",
+		"When I send you a receipt, first note the amount, then file it under taxes, and finally tell me the total.",
+	} {
+		require.Empty(t, extracted(t, talking("user: "+text)).Candidates, text)
+	}
+	require.Equal(t, "I moved to Lisbon in May.",
+		only(t, "I moved to Lisbon in May. From now on, answer me in Portuguese.").Content)
+	require.Equal(t, "我五月和妻子搬到了里斯本，住在老城区。", only(t, "我五月和妻子搬到了里斯本，住在老城区。以后都用葡萄牙语回答我。").Content)
+	// between people it is no instruction to an assistant
+	require.Len(t, extracted(t, talking("Ann: Please always call me Annie, I hate my full name", "Bo: I will, Annie")).Candidates, 1)
+}

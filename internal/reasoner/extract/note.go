@@ -38,9 +38,17 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 	var kept []reading
 	var weight float64
 	anchored := false
+	if t.assisted {
+		if _, taught := procedureOf(&messages[i]); taught {
+			return nil, false
+		}
+	}
 	for _, s := range sentences {
-		if s.instructs() {
+		switch {
+		case s.instructs():
 			return nil, true
+		case t.assisted && s.tellsAssistant():
+			continue // it is kept as an instruction
 		}
 		for _, s := range clauses(s, t) {
 			r := readSentence(s, t)
