@@ -1,8 +1,10 @@
 package judge
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
@@ -42,6 +44,21 @@ func TestJudge(t *testing.T) {
 		{"你根本没听懂我的意思", "complaint negative"},
 		{"都说过多少遍了,我不吃香菜", "complaint negative"},
 		{"怎么又忘了我不喝咖啡", "complaint negative"},
+		// about how the answer came about
+		{"Your reasoning makes no sense", "complaint negative reasoning"},
+		{"hm, that assumption is rather shaky", "complaint negative reasoning"},
+		{"You jumped to conclusions", "complaint negative reasoning"},
+		{"你的推理不成立", "complaint negative reasoning"},
+		{"逻辑上说不通啊", "complaint negative reasoning"},
+		{"你又在脑补", "complaint negative reasoning"},
+		{"You used the wrong tool", "complaint negative tool_choice"},
+		{"You should have used the calculator", "complaint negative tool_choice"},
+		{"Why did you search the web for that?", "complaint negative tool_choice"},
+		{"你用错工具了", "complaint negative tool_choice"},
+		{"你应该先查日历", "complaint negative tool_choice"},
+		{"别再用搜索了", "complaint negative tool_choice"},
+		{"stop being so formal", "complaint negative style"},
+		{"语气太生硬了", "complaint negative style"},
 		// thanks
 		{"Thanks, that's exactly what I needed", "thanks positive"},
 		{"perfect!", "thanks positive"},
@@ -61,6 +78,11 @@ func TestJudge(t *testing.T) {
 		{"What I mean is: where did I eat with Anna?", "rephrasing negative"},
 		{"我的意思是,预算要控制在五百以内", "rephrasing negative"},
 		// none of these
+		{"I should have used the calculator in the exam", ""},
+		{"The logic of this film is flawed", ""},
+		{"Which app should I use for my calendar?", ""},
+		{"他的逻辑有问题", ""},
+		{"我用错文件了", ""},
 		{"What's wrong with my car?", ""},
 		{"My boss said the report is too long", ""},
 		{"The movie was terrible and way too long", ""},
@@ -90,8 +112,11 @@ func TestJudge(t *testing.T) {
 		got := ""
 		if len(signals) > 0 {
 			got = signals[0].Kind + " " + signals[0].Type
+			if other := signals[0].Targets; signals[0].Type == "negative" && other[0] != "final_answer" {
+				got += " " + strings.Join(other, " ")
+			}
 		}
-		require.Equal(t, c.want, got, c.said)
+		assert.Equal(t, c.want, got, c.said)
 	}
 }
 
