@@ -22,6 +22,12 @@ def connection() -> Iterator[psycopg.Connection[Any]]:
         yield c
 
 
+def one(connection: psycopg.Connection[Any], statement: str, values: list[Any]) -> Any:
+    row = connection.execute(statement.encode(), values).fetchone()
+    assert row is not None
+    return row[0]
+
+
 @pytest.fixture
 async def connection_async() -> AsyncIterator[psycopg.AsyncConnection[Any]]:
     async with await psycopg.AsyncConnection.connect(setting("DATABASE_URL")) as c:
@@ -93,6 +99,110 @@ def test_conversation(connection: psycopg.Connection[Any], client: oxbow.Client,
     assert "Lisbon" in facts[0].content
 
 
+def test_feedback(connection: psycopg.Connection[Any], client: oxbow.Client, user: str) -> None:
+    memory = Memory(connection, user)
+    home, boat = memory.add("Ada lives in Lisbon"), memory.add("Ada owns a boat called Heron")
+    connection.commit()
+    client.wait(home)
+    answer = memory.report_answer("Where does Ada live?", [home, boat], used=[home], session_id="s")
+    signal = memory.give_feedback("wrong", answer_id=answer, external_id="x", reason="she moved")
+    assert memory.give_feedback("wrong", answer_id=answer, external_id="x") == signal
+    assert home not in [r.id for r in memory.recall("Where does Ada live?")]
+    memory.give_feedback("outdated", ids=[home])
+    assert [f.id for f in memory.list_facts()] == [boat]
+    adjusted = one(
+        connection,
+        "select oxbow.adjust(%s, 'fact', %s, 0.5, 'a test', '{}', -1, now())",
+        [user, boat],
+    )
+    shown = memory.list_adjustments(memory_id=boat)
+    assert [(a.id, a.kind, a.about, a.cause) for a in shown] == [(str(adjusted), "memory_weight", boat, "a test")]
+    memory.roll_back_adjustment(shown[0].id)
+    connection.commit()
+    undone = memory.list_adjustments()
+    assert [a.model_dump(exclude={"target"}) for a in undone] == [a.model_dump() for a in client.list_adjustments()]
+    assert [a.undone_by for a in undone] == ["person"]
+    said = memory.explain(boat)
+    assert said == client.explain(boat)
+    assert {"origin", "fades"} <= {s.aspect for s in said}
+
+
+def test_conclusions(connection: psycopg.Connection[Any], client: oxbow.Client, user: str) -> None:
+    memory = Memory(connection, user)
+    notes = ["Went running in the morning", "Before breakfast I ran along the canal"]
+    notes += ["A morning run in the rain", "I went running this morning"]
+    for day, note in enumerate(notes, 1):
+        memory.add(note, memory_type="episodic", valid_at=datetime(2025, 5, day, tzinfo=timezone.utc), importance=1)
+    connection.commit()
+    limit = time.monotonic() + 60
+    while not (drawn := memory.list_conclusions()):
+        connection.commit()
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+    assert drawn == client.list_conclusions()
+    assert memory.list_conclusions(topic=drawn[0].topic, versions=True, limit=1)
+    assert memory.list_conclusions(topic="nothing") == []
+
+
+def test_procedures(connection: psycopg.Connection[Any], client: oxbow.Client, user: str) -> None:
+    memory = Memory(connection, user)
+    german = memory.add_instruction("Answer in German", aspect="language", external_id="x")
+    assert memory.add_instruction("Answer in Greek", external_id="x") == german
+    memory.add_instruction("Be brief", context="work", priority=5, agent_id="a", session_id="s")
+    report = memory.add_skill("Report", ["collect", "send"], situation="the weekly report", preconditions=["figures"])
+    memory.report_outcome(report, True)
+    assert "1. collect; 2. send" in memory.context("write the report", include=["skills"])
+    connection.commit()
+    assert [i.content for i in memory.list_instructions()] == ["Be brief", "Answer in German"]
+    assert memory.list_instructions() == client.list_instructions()
+    assert (memory.end_instruction(german), memory.end_instruction(german)) == (True, False)
+    assert [i.id for i in memory.list_instructions(ended=True) if i.ended_at] == [german]
+    shown = memory.list_skills(situation="a report")
+    assert shown == client.list_skills(situation="a report")
+    assert [(s.steps, s.situation, s.successes) for s in shown] == [(["collect", "send"], "the weekly report", 1)]
+    second = memory.add_skill("report", ["send"], reason="shorter")
+    assert [s.version for s in memory.list_skills()] == [2]
+    assert (memory.drop_skill(second), memory.list_skills()) == (True, [])
+
+
+def test_intentions(connection: psycopg.Connection[Any], client: oxbow.Client, user: str) -> None:
+    memory = Memory(connection, user)
+    soon = datetime(2100, 5, 1, 9, tzinfo=timezone.utc)
+    call = memory.add_intention("Call mom", due_at=soon, kind="reminder", external_id="x")
+    assert memory.add_intention("Call dad", external_id="x") == call
+    move = memory.add_intention("Move to Berlin", due_at=soon.replace(year=2101), precision="month")
+    memory.add_intention("Water the plants", due_at=soon.replace(year=2102), recurrence="FREQ=WEEKLY")
+    rain = memory.add_intention("Take the umbrella", condition="when it rains")
+    connection.commit()
+    assert memory.list_upcoming() == client.list_upcoming()
+    assert [i.id for i in memory.list_upcoming(until=soon)] == [call]
+    assert [i.precision for i in memory.list_upcoming() if i.id == move] == ["month"]
+    assert memory.snooze_intention(call, soon.replace(day=2))
+    assert [i.remind_at for i in memory.list_upcoming(until=soon)] == [soon.replace(day=2)]
+    assert memory.drop_intention(rain, reason="it is dry")
+    assert (memory.complete_intention(move), memory.complete_intention(move)) == (True, False)
+    assert [i.recurrence for i in memory.list_upcoming(limit=5)] == [None, "FREQ=WEEKLY"]
+
+
+def test_profile(connection: psycopg.Connection[Any], client: oxbow.Client, user: str) -> None:
+    memory = Memory(connection, user)
+    assert memory.put_profile("occupation", "baker") == 1
+    assert memory.put_profile("pets", ["Rex", None]) == 0
+    id = memory.add("The bakery was full", metadata={"emotion": {"valence": 0.8, "arousal": 0.4}})
+    connection.commit()
+    assert [(v.key, v.value, v.facts) for v in memory.list_profile()] == [
+        ("occupation", "baker", 1),
+        ("pets", ["Rex", None], 0),
+    ]
+    assert memory.list_profile() == client.list_profile()
+    assert memory.put_profile("pets", None) == 0
+    assert [v.key for v in memory.list_profile()] == ["occupation"]
+    now = datetime.now(timezone.utc)
+    felt = memory.get_emotions(now=now)
+    assert felt == client.get_emotions(now=now)
+    assert id
+
+
 def test_vectors_and_rows_of_one_user(connection: psycopg.Connection[Any], client: oxbow.Client, user: str) -> None:
     memory = Memory(connection, user)
     id = memory.add("Ada rows")
@@ -120,6 +230,9 @@ async def test_async(
     await async_client.wait(id)
     assert [r.id for r in await memory.recall("她住在哪里？杭州")] == [id]
     assert "杭州" in await memory.context()
+    instruction = await memory.add_instruction("请用中文回答")
+    assert [i.id for i in await memory.list_instructions()] == [instruction]
+    assert await memory.end_instruction(instruction)
     await memory.forget(id)
     assert await memory.recall("杭州") == []
     async with connection_async.cursor() as cursor:

@@ -180,7 +180,8 @@ def attribute(name: str, field: str, schema: dict[str, Any]) -> str:
         elif default == "None":
             kind += " | None"
     if python != field:
-        default = f'Field(alias="{field}")'
+        factory = "default_factory=list, " if default.startswith("Field(default_factory=list") else ""
+        default = f'Field({factory}alias="{field}")'
     return f"{python}: {kind}" + (f" = {default}" if default else "")
 
 

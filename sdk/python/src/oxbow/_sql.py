@@ -14,7 +14,21 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from oxbow._sqltext import MEMORY, MESSAGE, columns, named, row_of, vector
-from oxbow.models import Change, KnownFact, NewMessage, Result, TimelineEntry
+from oxbow.models import (
+    Adjusted,
+    Change,
+    Conclusion,
+    Feeling,
+    Instruction,
+    Intention,
+    KnownFact,
+    NewMessage,
+    ProfileValue,
+    Result,
+    Sentence,
+    Skill,
+    TimelineEntry,
+)
 from oxbow.models import Memory as StoredMemory
 
 T = TypeVar("T")
@@ -134,8 +148,12 @@ class Memory:
         types: Sequence[str] | None = None,
         contexts: Sequence[str] | None = None,
         agent_id: str | None = None,
+        include: Sequence[str] | None = None,
     ) -> str:
-        """Returns a block of a prompt that describes the user."""
+        """Returns a block of a prompt that describes the user.
+
+        include: What else to include: profile, emotion, communities, skills.
+        """
         arguments = {
             "query": query,
             "embedding": vector(embedding),
@@ -143,6 +161,7 @@ class Memory:
             "types": types,
             "contexts": contexts,
             "agent": agent_id,
+            "include": include,
         }
         return str(self._value("context", arguments))
 
@@ -162,8 +181,7 @@ class Memory:
         self, *, valid_as_of: datetime | None = None, believed_as_of: datetime | None = None
     ) -> list[KnownFact]:
         """Lists the facts that were true at one time, as believed at another. Default: now."""
-        arguments = {"valid": valid_as_of, "believed": believed_as_of}
-        return self._list(KnownFact, "facts_as_of", {k: v for k, v in arguments.items() if v is not None})
+        return self._list(KnownFact, "facts_as_of", {"valid": valid_as_of, "believed": believed_as_of})
 
     def get(self, id: str) -> StoredMemory | None:
         """Returns a memory, or None."""
@@ -214,6 +232,199 @@ class Memory:
         rows = self._rows(*named("erase_user", {}))
         return sum(row["rows"] for row in rows)
 
+    # ---- feedback ----
+
+    def report_answer(
+        self, query: str, recalled: Sequence[str], *, session_id: str | None = None, used: Sequence[str] | None = None
+    ) -> str:
+        """Reports a reply and the memories that were recalled for it, best first, and returns its id.
+
+        used: Those that the reply used. Default: unknown.
+        """
+        arguments = {"query": query, "recalled": recalled, "session_id": session_id, "used": used}
+        return str(self._value("answered", arguments))
+
+    def give_feedback(
+        self,
+        kind: str,
+        *,
+        answer_id: str | None = None,
+        external_id: str | None = None,
+        ids: Sequence[str] | None = None,
+        query: str | None = None,
+        reason: str | None = None,
+    ) -> str:
+        """Stores what the user said of memories, traits or a reply, and returns the id of the signal.
+
+        kind: helpful, wrong, outdated, not_about_me or too_much.
+        external_id: A repeated call returns the earlier signal.
+        ids: The memories and traits. Default: those of the answer.
+        """
+        arguments = {
+            "kind": kind,
+            "answer_id": answer_id,
+            "external_id": external_id,
+            "ids": ids,
+            "query": query,
+            "reason": reason,
+        }
+        return str(self._value("feedback", arguments))
+
+    def list_adjustments(self, *, memory_id: str | None = None, limit: int = 100) -> list[Adjusted]:
+        """Lists what feedback changed, the newest first."""
+        return self._list(Adjusted, "adjustments_of", {"memory_id": memory_id, "max_results": limit})
+
+    def roll_back_adjustment(self, id: str) -> None:
+        """Undoes what feedback changed."""
+        self._value("rollback", {"adjustment": id})
+
+    def list_conclusions(
+        self, *, topic: str | None = None, versions: bool = False, limit: int = 100
+    ) -> list[Conclusion]:
+        """Lists what memories of one topic come to, the surest first. versions: Also earlier versions."""
+        arguments = {"topic": topic, "versions": versions, "max_results": limit}
+        return self._list(Conclusion, "conclusions_of", arguments)
+
+    def explain(self, id: str) -> list[Sentence]:
+        """Explains why something is known, why it is kept, and when it fades.
+
+        id: A memory, trait, adjustment, instruction, skill or intention.
+        """
+        return self._list(Sentence, "why", {"id": id})
+
+    # ---- procedures ----
+
+    def list_instructions(self, *, ended: bool = False) -> list[Instruction]:
+        """Lists how the user wants to be answered, the most important first. ended: Also those that ended."""
+        return self._list(Instruction, "instructions_of", {"ended": ended})
+
+    def add_instruction(
+        self,
+        content: str,
+        *,
+        agent_id: str | None = None,
+        aspect: str | None = None,
+        context: str | None = None,
+        external_id: str | None = None,
+        priority: int | None = None,
+        session_id: str | None = None,
+    ) -> str:
+        """Stores a standing instruction and returns its id.
+
+        aspect: language, length, address, tone, format, avoid or other. Default: other.
+        context: Where it holds: work, personal, social or learning. Default: everywhere.
+        external_id: A repeated call returns the earlier one.
+        priority: -100 to 100. Higher ones come first.
+        """
+        arguments = {
+            "content": content,
+            "agent": agent_id,
+            "aspect": aspect,
+            "context": context,
+            "external_id": external_id,
+            "priority": priority,
+            "session_id": session_id,
+        }
+        return str(self._value("instruct", arguments))
+
+    def end_instruction(self, id: str) -> bool:
+        """Ends a standing instruction. Returns False if it had ended."""
+        return bool(self._value("end_instruction", {"id": id}))
+
+    def list_skills(self, *, situation: str | None = None, limit: int = 20) -> list[Skill]:
+        """Lists skills for a situation in words, the best first. Default: all skills."""
+        return self._list(Skill, "skills_for", {"situation": situation, "max_results": limit})
+
+    def add_skill(
+        self,
+        name: str,
+        steps: Sequence[str],
+        *,
+        preconditions: Sequence[str] | None = None,
+        reason: str | None = None,
+        situation: str | None = None,
+    ) -> str:
+        """Stores a skill, or the next version of the one of this name, and returns its id."""
+        arguments = {
+            "name": name,
+            "steps": steps,
+            "preconditions": preconditions,
+            "reason": reason,
+            "situation": situation,
+        }
+        return str(self._value("learn_skill", arguments))
+
+    def drop_skill(self, id: str) -> bool:
+        """Ends a skill. Returns False if it had ended."""
+        return bool(self._value("drop_skill", {"id": id}))
+
+    def report_outcome(self, id: str, success: bool) -> None:
+        """Counts that a skill worked or did not."""
+        self._value("skill_outcome", {"id": id, "success": success})
+
+    # ---- intentions ----
+
+    def list_upcoming(self, *, until: datetime | None = None, limit: int = 100) -> list[Intention]:
+        """Lists what is open or due, the earliest first. until: Only what is due until then."""
+        return self._list(Intention, "upcoming", {"until": until, "max_results": limit})
+
+    def add_intention(
+        self,
+        content: str,
+        *,
+        condition: str | None = None,
+        due_at: datetime | None = None,
+        external_id: str | None = None,
+        kind: str | None = None,
+        precision: str | None = None,
+        recurrence: str | None = None,
+    ) -> str:
+        """Stores a reminder, a plan or a goal, and returns its id.
+
+        condition: When it is due instead, in words.
+        external_id: A repeated call returns the earlier one.
+        kind: intention, goal or reminder. Default: intention.
+        precision: Of due_at: minute, day, week, month or year. Default: minute.
+        recurrence: An RRULE of iCalendar, which begins at due_at.
+        """
+        arguments = {
+            "content": content,
+            "condition": condition,
+            "due_at": due_at,
+            "due_precision": precision,
+            "external_id": external_id,
+            "kind": kind,
+            "recurrence": recurrence,
+        }
+        return str(self._value("intend", arguments))
+
+    def complete_intention(self, id: str, *, reason: str | None = None) -> bool:
+        """Marks it as done. Returns False if it had ended."""
+        return bool(self._value("complete_intention", {"id": id, "reason": reason}))
+
+    def drop_intention(self, id: str, *, reason: str | None = None) -> bool:
+        """Marks it as dropped. Returns False if it had ended."""
+        return bool(self._value("drop_intention", {"id": id, "reason": reason}))
+
+    def snooze_intention(self, id: str, until: datetime) -> bool:
+        """Makes it due again later. Returns False if it had ended."""
+        return bool(self._value("snooze_intention", {"id": id, "until": until}))
+
+    # ---- profile ----
+
+    def get_emotions(self, *, now: datetime | None = None) -> list[Feeling]:
+        """Returns how the user felt: the baseline, the mood, what moves it, what calms, and the last weeks."""
+        rows = self._rows(*named("emotion_profile", {"now": now}))
+        return [Feeling(**{"shift": 0.0, **row_of(row)}) for row in rows]
+
+    def list_profile(self) -> list[ProfileValue]:
+        """Lists the profile values of the user."""
+        return self._list(ProfileValue, "profile", {})
+
+    def put_profile(self, key: str, value: Any) -> int:
+        """Stores a profile value, any JSON; None deletes it. Returns the number of facts that changed because of it."""
+        return int(self._value("set_value", {"key": key, "value": Jsonb(value)}))
+
     def _run(self, statement: str, values: Mapping[str, Any]) -> int:
         with self.connection.cursor() as cursor:
             cursor.execute(statement, {"user": self.user, **values})
@@ -230,4 +441,4 @@ class Memory:
 
     def _list(self, kind: type[T], function: str, arguments: Mapping[str, Any]) -> list[T]:
         rows = self._rows(*named(function, arguments))
-        return [kind(**row_of(row)) for row in rows]
+        return [kind(**row_of(row, function)) for row in rows]

@@ -20,8 +20,19 @@ TYPES = {
     "id": "uuid", "ids": "uuid[]", "embedding": "halfvec", "types": "text[]", "contexts": "text[]",
     "max_results": "int", "max_tokens": "int", "metadata": "jsonb", "metadata_contains": "jsonb", "min_score": "float8",
     "valid_at": "timestamptz", "valid_as_of": "timestamptz", "believed_as_of": "timestamptz", "valid": "timestamptz",
-    "believed": "timestamptz",
+    "believed": "timestamptz", "recalled": "uuid[]", "used": "uuid[]", "answer_id": "uuid", "memory_id": "uuid",
+    "adjustment": "uuid", "versions": "boolean", "ended": "boolean", "success": "boolean", "priority": "int",
+    "steps": "text[]", "preconditions": "text[]", "include": "text[]", "due_at": "timestamptz", "until": "timestamptz",
+    "now": "timestamptz", "value": "jsonb",
 }  # fmt: skip
+
+# Columns that the answers of the server name differently.
+COLUMNS = {
+    "conclusions_of": {"topic_key": "topic"},
+    "instructions_of": {"session": "session_id"},
+    "profile": {"group": "namespace", "name": "key"},
+    "skills_for": {"when": "situation"},
+}
 
 
 def columns(table: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -37,10 +48,9 @@ def columns(table: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def named(function: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Returns the call of a function with the user and named arguments, and the values."""
-    passed = ["user_id => %(user)s"]
-    passed += [f"{n} => %({n})s::{TYPES.get(n, 'text')}" for n in arguments]
-    values = {n: list(v) if TYPES.get(n, "").endswith("[]") and v is not None else v for n, v in arguments.items()}
+    """Returns the call of a function with the user and the named arguments that are not None, and their values."""
+    values = {n: list(v) if TYPES.get(n, "").endswith("[]") else v for n, v in arguments.items() if v is not None}
+    passed = ["user_id => %(user)s", *(f"{n} => %({n})s::{TYPES.get(n, 'text')}" for n in values)]
     return f"select * from oxbow.{function}({', '.join(passed)})", values  # noqa: S608
 
 
@@ -49,9 +59,10 @@ def vector(embedding: Sequence[float] | None) -> str | None:
     return None if embedding is None else "[" + ",".join(str(float(x)) for x in embedding) + "]"
 
 
-def row_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a row with ids as text, as in the answers of the server."""
-    return {n: _text(v) for n, v in row.items() if v is not None}
+def row_of(row: Mapping[str, Any], function: str = "") -> dict[str, Any]:
+    """Returns a row, of a function, with ids as text and the names of the server's answers."""
+    names = COLUMNS.get(function, {})
+    return {names.get(n, n): _text(v) for n, v in row.items() if v is not None}
 
 
 def _text(value: Any) -> Any:

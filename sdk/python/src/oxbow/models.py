@@ -164,7 +164,7 @@ class Conditions(Model):
     season: str | None = None
     weekday: str | None = None
     where: list[str] = Field(default_factory=list)
-    with_: list[str] = Field(alias="with")
+    with_: list[str] = Field(default_factory=list, alias="with")
 
 
 class ContextPart(Model):
