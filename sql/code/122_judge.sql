@@ -61,7 +61,7 @@ begin
     returning id into _id;
     continue when not found;
     insert into oxbow.feedback_subjects (user_id, signal_id, memory_type, memory_id, share)
-    select m.user_id, _id, m.memory_type, m.id, 1.0 / cardinality(_about)
+    select m.user_id, _id, m.memory_type, m.id, 1.0 / greatest(cardinality(_about), 1)
       from oxbow.memories m where m.user_id = _user_id and m.id in (select unnest(_about));
     if 'final_answer' = any(_found.targets) then
       perform oxbow.suppress_wrong(_user_id, _id);
