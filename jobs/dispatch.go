@@ -23,7 +23,7 @@ func (DispatchArgs) Kind() string { return "dispatch" }
 func (a DispatchArgs) InsertOpts() river.InsertOpts { return insertOpts(a) }
 
 var _ = describe(Kind{
-	Does:      "adjusts memories about which several signals agree, and undoes adjustments that expired",
+	Does:      "adjusts memories and skills about which several signals agree, and undoes adjustments that expired",
 	Every:     10 * time.Second,
 	Retention: busyRetention,
 }, func(c Config) worker[DispatchArgs] { return &dispatchWorker{c} })
@@ -55,6 +55,9 @@ func (w *dispatchWorker) Work(ctx context.Context, _ *river.Job[DispatchArgs]) e
 		if taken < dispatchBatch {
 			break
 		}
+	}
+	if _, err := store.ProposeFromFeedback(ctx, w.DB, w.Now()); err != nil {
+		return err
 	}
 	for {
 		n, err := store.ExpireFeedback(ctx, w.DB, w.Now(), dispatchBatch)

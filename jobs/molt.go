@@ -179,7 +179,7 @@ func (m *molting) improve(ctx context.Context) error {
 				}
 			}
 			from, step := 0, 1
-			if s.About != "request" { // a run ended before it measured the best candidate
+			if slices.Contains([]string{"recall", "decay", "conflict"}, s.About) { // a run ended before it measured the best candidate
 				from, step = 1, 2
 			}
 			before, after, err := m.replayBoth(ctx, metric, s.Changes, from, step)

@@ -261,6 +261,8 @@ insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, s
   ('feedback_similar', 0.5, 0.1, 1, 'of the words', 'U §6',
     'common to two questions (Jaccard index, rare words count more) from which they are alike'),
   ('feedback_trait', 0.2, 0, 0.9, 'of the confidence', 'U §6', 'removed from a trait by agreeing signals against it'),
+  ('feedback_skill', 0.25, 0, 0.9, 'reliability', 'U §6', 'of a version of a skill, below which signals against it retire it'),
+  ('feedback_people', 20, 1, 500, 'people', 'U §10', 'who complain of the same until another value of a policy is proposed'),
   ('context_instructions', 0.5, 0.05, 1, 'of the block', 'C §8.3', 'that standing instructions take at most'),
   ('instructions_max', 50, 1, 1000, 'instructions', 'C §8.3',
     'a user may have at once; a further one ends the oldest of the lowest priority'),

@@ -9,6 +9,7 @@ create table oxbow.answers (
   query      text not null,              -- the question; empty: unknown
   recalled   uuid[] not null default '{}', -- memories, best first
   used       uuid[] not null default '{}', -- those that the reply used
+  skills     uuid[] not null default '{}', -- skills that it used
   constraint query_length check (octet_length(query) <= 50000
     or oxbow.reject('query', query, 'must have at most 50,000 bytes')),
   constraint session_length check (coalesce(octet_length(session_id) between 1 and 1024, true)
@@ -60,6 +61,7 @@ create table oxbow.feedback_signals (
 );
 create index feedback_signals_recent_idx on oxbow.feedback_signals (user_id, at desc);
 create index feedback_signals_waiting_idx on oxbow.feedback_signals (at) where dispatched_at is null;
+create index feedback_signals_said_idx on oxbow.feedback_signals (at) where source = 'explicit';
 
 -- The memories that a signal is about.
 create table oxbow.feedback_subjects (
@@ -95,15 +97,16 @@ create index suppressions_active_idx on oxbow.suppressions (user_id, expires_at)
 create index suppressions_memory_idx on oxbow.suppressions (user_id, memory_type, memory_id);
 create index suppressions_old_idx on oxbow.suppressions (expires_at);
 
--- What the job dispatch changed because of signals, and what became of it. Each can be undone (oxbow.rollback).
+-- What the job dispatch changed of a user's data because of signals, and what became of it. Each can be undone
+-- (oxbow.rollback). Changes of policies are in oxbow.strategies, because they concern everybody.
 create table oxbow.adjustments (
   user_id     text not null,
   id          uuid not null default gen_random_uuid(),
   at          timestamptz not null default clock_timestamp(),
-  kind        text not null check (kind in ('memory_weight', 'trait_confidence', 'relation_weight', 'skill', 'policy')),
-  memory_type oxbow.memory_type,   -- memory_weight, trait_confidence: the memory
-  memory_id   uuid,
-  target      jsonb not null default '{}', -- otherwise: what was changed
+  kind        text not null check (kind in ('memory_weight', 'trait_confidence', 'relation_weight', 'skill')),
+  memory_type text,                -- the memory, or that from which the relation goes; null: a skill
+  memory_id   uuid,                -- the same, or the skill
+  target      jsonb not null default '{}', -- the other end of the relation, or what was changed of the skill
   before      double precision not null,
   after       double precision not null,
   cause       text not null,       -- in a sentence
@@ -115,7 +118,7 @@ create table oxbow.adjustments (
   primary key (user_id, id),
   foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
-create index adjustments_memory_idx on oxbow.adjustments (user_id, memory_type, memory_id, at);
+create index adjustments_memory_idx on oxbow.adjustments (user_id, memory_id, at);
 create index adjustments_due_idx on oxbow.adjustments (expires_at) where undone_at is null;
 
 ---- create above / drop below ----

@@ -4,7 +4,7 @@
 create table oxbow.strategies (
   version       bigint generated always as identity primary key,
   at            timestamptz not null default clock_timestamp(),
-  about         text not null check (about in ('recall', 'decay', 'conflict', 'request')),
+  about         text not null check (about in ('recall', 'decay', 'conflict', 'outdated', 'too_much', 'request')),
   cause         text not null,          -- in a sentence
   changes       jsonb not null,         -- values by name of the policy
   previous      jsonb,                  -- the values that it replaced

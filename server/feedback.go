@@ -13,7 +13,7 @@ import (
 type Reply struct {
 	Query     string      `json:"query" maxLength:"50000" doc:"The question"`
 	Recalled  []uuid.UUID `json:"recalled" maxItems:"1000" doc:"The recalled memories, best first"`
-	Used      []uuid.UUID `json:"used,omitempty" maxItems:"1000" doc:"Those that the reply used. Absent: unknown"`
+	Used      []uuid.UUID `json:"used,omitempty" maxItems:"1000" doc:"Those that the reply used, and the skills. Absent: unknown"`
 	SessionID string      `json:"session_id,omitzero" maxLength:"1024" doc:"The conversation"`
 }
 
@@ -57,7 +57,7 @@ func (s *Server) registerFeedback() {
 	forUser(s, op("list-adjustments", http.MethodGet, "/adjustments", "feedback",
 		"List what feedback changed, the newest first"),
 		func(ctx context.Context, user string, in *struct {
-			MemoryID uuid.UUID `query:"memory_id" doc:"Only of this memory or trait"`
+			MemoryID uuid.UUID `query:"memory_id" doc:"Only of this memory, trait or skill"`
 			Limit    int       `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 		}) (list[oxbow.Adjustment], error) {
 			return listed(s.client.Adjustments(ctx, user, in.MemoryID, in.Limit))

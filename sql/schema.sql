@@ -30,7 +30,7 @@ CREATE TABLE oxbow.adjustments (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     kind text NOT NULL,
-    memory_type oxbow.memory_type,
+    memory_type text,
     memory_id uuid,
     target jsonb DEFAULT '{}'::jsonb NOT NULL,
     before double precision NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE oxbow.adjustments (
     expires_at timestamp with time zone,
     undone_at timestamp with time zone,
     undone_by text,
-    CONSTRAINT adjustments_kind_check CHECK ((kind = ANY (ARRAY['memory_weight'::text, 'trait_confidence'::text, 'relation_weight'::text, 'skill'::text, 'policy'::text]))),
+    CONSTRAINT adjustments_kind_check CHECK ((kind = ANY (ARRAY['memory_weight'::text, 'trait_confidence'::text, 'relation_weight'::text, 'skill'::text]))),
     CONSTRAINT adjustments_undone_by_check CHECK ((undone_by = ANY (ARRAY['person'::text, 'expiry'::text, 'worse'::text])))
 );
 
@@ -50,7 +50,7 @@ ALTER TABLE ONLY oxbow.adjustments
 
 CREATE INDEX adjustments_due_idx ON oxbow.adjustments USING btree (expires_at) WHERE (undone_at IS NULL);
 
-CREATE INDEX adjustments_memory_idx ON oxbow.adjustments USING btree (user_id, memory_type, memory_id, at);
+CREATE INDEX adjustments_memory_idx ON oxbow.adjustments USING btree (user_id, memory_id, at);
 
 ALTER TABLE ONLY oxbow.adjustments
     ADD CONSTRAINT adjustments_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
@@ -65,6 +65,7 @@ CREATE TABLE oxbow.answers (
     query text NOT NULL,
     recalled uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     used uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    skills uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     CONSTRAINT query_length CHECK (((octet_length(query) <= 50000) OR oxbow.reject('query'::text, query, 'must have at most 50,000 bytes'::text))),
     CONSTRAINT session_length CHECK ((COALESCE(((octet_length(session_id) >= 1) AND (octet_length(session_id) <= 1024)), true) OR oxbow.reject('session_id'::text, session_id, 'must have 1 to 1024 bytes'::text)))
 );
@@ -431,6 +432,8 @@ ALTER TABLE ONLY oxbow.feedback_signals
     ADD CONSTRAINT feedback_signals_user_id_message_id_key UNIQUE (user_id, message_id);
 
 CREATE INDEX feedback_signals_recent_idx ON oxbow.feedback_signals USING btree (user_id, at DESC);
+
+CREATE INDEX feedback_signals_said_idx ON oxbow.feedback_signals USING btree (at) WHERE (source = 'explicit'::text);
 
 CREATE INDEX feedback_signals_waiting_idx ON oxbow.feedback_signals USING btree (at) WHERE (dispatched_at IS NULL);
 
@@ -2220,7 +2223,7 @@ CREATE TABLE oxbow.strategies (
     ended_at timestamp with time zone,
     actor text DEFAULT SESSION_USER NOT NULL,
     CONSTRAINT cause_length CHECK ((((octet_length(cause) >= 1) AND (octet_length(cause) <= 2000)) OR oxbow.reject('cause'::text, cause, 'must have 1 to 2,000 bytes'::text))),
-    CONSTRAINT strategies_about_check CHECK ((about = ANY (ARRAY['recall'::text, 'decay'::text, 'conflict'::text, 'request'::text]))),
+    CONSTRAINT strategies_about_check CHECK ((about = ANY (ARRAY['recall'::text, 'decay'::text, 'conflict'::text, 'outdated'::text, 'too_much'::text, 'request'::text]))),
     CONSTRAINT strategies_state_check CHECK ((state = ANY (ARRAY['proposed'::text, 'tried'::text, 'adopted'::text, 'rejected'::text, 'rolled_back'::text])))
 );
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,7 +14,7 @@ import (
 type Answer struct {
 	Query     string      // the question
 	Recalled  []uuid.UUID // memories, best first, at most 1,000
-	Used      []uuid.UUID // those that the reply used; nil: unknown
+	Used      []uuid.UUID // those that the reply used, and the skills; nil: unknown
 	SessionID string      // the conversation; empty: none
 	At        time.Time   // zero: now
 }
@@ -54,11 +55,11 @@ func GiveFeedback(ctx context.Context, db DB, userID, actor string, f Feedback) 
 type Adjusted struct {
 	ID         uuid.UUID   `json:"id"`
 	At         time.Time   `json:"at"`
-	Kind       string      `json:"kind"` // memory_weight, trait_confidence, relation_weight, skill, policy
+	Kind       string      `json:"kind"` // memory_weight, trait_confidence, relation_weight, skill
 	MemoryType string      `json:"memory_type,omitzero"`
-	About      uuid.UUID   `json:"about,omitzero"`   // the memory or trait
-	Content    string      `json:"content,omitzero"` // its text; empty if it is hidden
-	Before     float64     `json:"before"`           // the strength, the confidence or the value
+	About      uuid.UUID   `json:"about,omitzero"`   // the memory, trait or skill
+	Content    string      `json:"content,omitzero"` // its text or name; empty if it is hidden
+	Before     float64     `json:"before"`           // the strength, confidence, weight or reliability
 	After      float64     `json:"after"`
 	Cause      string      `json:"cause"`
 	Signals    []uuid.UUID `json:"signals"`
@@ -80,17 +81,17 @@ func Rollback(ctx context.Context, db DB, userID string, id uuid.UUID) error {
 	return err
 }
 
-// Judged is a memory with the signals about it that wait to be counted.
+// Judged is a memory or a skill with the signals about it that wait to be counted.
 type Judged struct {
 	UserID     string
-	MemoryType string    // empty: the signals are about no memory
+	MemoryType string    // or skill; empty: the signals are about nothing
 	MemoryID   uuid.UUID // zero: the same
 	Signals    []feedback.Signal
 	Adjustment *feedback.Adjustment
 	Taken      []uuid.UUID // the signals to mark as counted
 }
 
-// WaitingSignals returns the memories that at most limit signals are about that are not yet counted, and locks the
+// WaitingSignals returns the memories and skills that at most limit signals are about that are not yet counted, and locks the
 // signals.
 func WaitingSignals(ctx context.Context, db DB, now time.Time, limit int) ([]Judged, error) {
 	return list[Judged](ctx, db, "read signals", `select * from oxbow.waiting_signals($1, $2)`, now, limit)
@@ -103,11 +104,20 @@ func FeedbackPolicies(ctx context.Context, db DB) (*feedback.Policies, error) {
 		  from oxbow.policy_definitions d where d.name like 'feedback\_%'`)
 }
 
-// Adjust applies a decision about a memory, and reports whether it changed anything.
+// Adjust applies a decision about a memory or a skill, and reports whether it changed anything.
 func Adjust(ctx context.Context, db DB, j Judged, d feedback.Decision, now time.Time) (bool, error) {
 	if d.Undo != uuid.Nil {
 		return one[bool](ctx, db, "undo an adjustment", `select oxbow.undo_adjustment($1, $2, 'worse', $3)`, j.UserID, d.Undo,
 			now)
+	}
+	if j.MemoryType == "skill" {
+		successes, failures := max(1, int(math.Round(d.Score))), 0
+		if d.Score < 0 {
+			successes, failures = 0, max(1, int(math.Round(-d.Score)))
+		}
+		id, err := one[uuid.UUID](ctx, db, "adjust a skill", `select oxbow.adjust_skill($1, $2, $3, $4, $5, $6, $7, $8)`,
+			j.UserID, j.MemoryID, successes, failures, d.Cause, d.Signals, d.Score, now)
+		return id != uuid.Nil, err
 	}
 	id, err := one[uuid.UUID](ctx, db, "adjust a memory", `select oxbow.adjust($1, $2, $3, $4, $5, $6, $7, $8)`,
 		j.UserID, j.MemoryType, j.MemoryID, d.Factor, d.Cause, d.Signals, d.Score, now)

@@ -13,7 +13,7 @@ import (
 type Strategy struct {
 	Version      int64              `json:"version"`
 	At           time.Time          `json:"at"`
-	About        string             `json:"about"` // recall, decay, conflict, request
+	About        string             `json:"about"` // recall, decay, conflict, outdated, too_much, request
 	Cause        string             `json:"cause"`
 	Changes      map[string]float64 `json:"changes"`           // values by policy
 	Previous     map[string]float64 `json:"previous,omitzero"` // those that it replaced
@@ -85,6 +85,11 @@ func ReplayAnswer(ctx context.Context, db DB, a molt.Answer, embedding []float32
 // ProposePolicy proposes a change of a policy and returns its version.
 func ProposePolicy(ctx context.Context, db DB, name string, value float64, cause, about string) (int64, error) {
 	return one[int64](ctx, db, "propose a policy", `select oxbow.propose_policy($1, $2, $3, $4)`, name, value, cause, about)
+}
+
+// ProposeFromFeedback proposes changes of policies because of what many people complain of, and returns their number.
+func ProposeFromFeedback(ctx context.Context, db DB, now time.Time) (int, error) {
+	return one[int](ctx, db, "propose policies", `select oxbow.propose_from_feedback($1)`, now)
 }
 
 // NoteTrial records how a proposal did on past answers.

@@ -53,8 +53,8 @@ func adjustmentsCommand(a *app) *cobra.Command {
 		Use:   "adjustments USER",
 		Short: "Show what feedback changed, and undo it",
 		Long: `Show the changes that followed from what a user said of memories and answers, the latest first: the weight
-of memories (by their strength) and the confidence of traits. A change is undone when it expires, when later
-signals say the opposite, or with --rollback.`,
+of memories (by their strength), the confidence of traits, and the reliability of skills. A change is undone when it
+expires, when later signals say the opposite, or with --rollback.`,
 		Example: `  oxbow adjustments ada
   oxbow adjustments ada --rollback 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1`,
 		Args: cobra.ExactArgs(1),

@@ -1,4 +1,4 @@
-// Package feedback decides what follows from signals about a memory (U §5, §6). It is pure: the job dispatch reads the
+// Package feedback decides what follows from signals about a memory or a skill (U §5, §6). It is pure: the job dispatch reads the
 // signals and writes the decisions.
 package feedback
 
@@ -19,39 +19,39 @@ type Policies struct {
 	Trait      float64 `json:"trait"` // share of the confidence that a trait loses
 }
 
-// Signal is what one signal says of a memory.
+// Signal is what one signal says of a memory or a skill.
 type Signal struct {
 	ID         uuid.UUID
 	Type       string  // negative, positive, neutral, mixed
 	Confidence float64 // 0 to 1
-	Share      float64 // of the signal that is about this memory, above 0, at most 1
+	Share      float64 // of the signal that is about it, above 0, at most 1
 	Kind       string
 	At         time.Time
 }
 
-// Adjustment is the last one of a memory that is in force.
+// Adjustment is the last one that is in force.
 type Adjustment struct {
 	ID            uuid.UUID
 	Before, After float64
 }
 
-// Subject is a memory with the signals about it since its last adjustment, within the window, the earliest first.
+// Subject is a memory or a skill with the signals about it since its last adjustment, within the window, the earliest first.
 type Subject struct {
 	Trait      bool
 	Signals    []Signal
 	Adjustment *Adjustment // nil: none is in force
 }
 
-// Decision is what follows for a memory.
+// Decision is what follows for a memory or a skill.
 type Decision struct {
-	Factor  float64   // of the strength, or of a trait's confidence; 0: nothing
+	Factor  float64   // of the strength, or of a trait's confidence; 0: nothing. A skill counts Score outcomes instead
 	Undo    uuid.UUID // the adjustment to undo first; zero: none
-	Cause   string    // in words, without the memory's text
+	Cause   string    // in words, without the text of a memory
 	Signals []uuid.UUID
 	Score   float64 // the sum of the signals: their confidence, negative for negative ones
 }
 
-// Decide returns what follows from the signals about a memory. Signals below the minimum confidence and neutral ones do
+// Decide returns what follows from the signals about a memory or a skill. Signals below the minimum confidence and neutral ones do
 // not count. Two that agree adjust the memory, if their shares of it are together as sure as one that counts; so does one
 // that is certain and about this memory alone. The opposite of an adjustment undoes it: what followed it was worse.
 func Decide(s Subject, p *Policies) Decision {

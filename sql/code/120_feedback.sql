@@ -2,10 +2,11 @@
 -- memory by itself, except where the person names one memory; the job dispatch adds signals up (121_dispatch.sql).
 
 -- answered records a reply: the question, the memories that were recalled for it, best first, and those that it used.
--- Used ones count as used (touch), the others as accessed. Ids of unknown memories are left out. It returns the id of
--- the answer, to which feedback refers. Answers are kept for answer_days.
+-- Used ones count as used (touch), the others as accessed. Unknown ids are left out. It returns the id of the answer, to
+-- which feedback refers. Answers are kept for answer_days.
 --   recalled  at most 1,000 ids
---   used      null: unknown, and then feedback about the answer is about all that were recalled
+--   used      memories, and skills of skills_for; null: unknown, and then feedback about the answer is about all that were
+--             recalled
 create or replace function oxbow.answered(user_id text, query text, recalled uuid[], used uuid[] default null,
   session_id text default null, at timestamptz default now()) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -14,6 +15,7 @@ declare
   _id constant uuid := gen_random_uuid();
   _known uuid[];
   _used uuid[];
+  _skills uuid[];
 begin
   perform oxbow.check_access(answered.user_id);
   if answered.at is null or not isfinite(answered.at) then
@@ -27,9 +29,14 @@ begin
    where exists (select from oxbow.memories m where m.user_id = answered.user_id and m.id = i.id);
   select array_agg(k.id order by k.nth) into _used
     from unnest(_known) with ordinality k(id, nth) where k.id = any(answered.used);
-  insert into oxbow.answers (user_id, id, at, session_id, query, recalled, used)
+  select array_agg(k.id) into _skills
+    from (select s.id from oxbow.skills s where s.user_id = answered.user_id and s.id = any(answered.used)
+           order by s.id for no key update) k;
+  update oxbow.skills s set used_at = greatest(s.used_at, least(answered.at, now()))
+   where s.user_id = answered.user_id and s.id = any(_skills);
+  insert into oxbow.answers (user_id, id, at, session_id, query, recalled, used, skills)
   values (answered.user_id, _id, least(answered.at, now()), answered.session_id, coalesce(answered.query, ''),
-          coalesce(_known, '{}'), coalesce(_used, '{}'));
+          coalesce(_known, '{}'), coalesce(_used, '{}'), coalesce(_skills, '{}'));
   perform oxbow.touch(answered.user_id, _used, true, answered.at);
   perform oxbow.touch(answered.user_id, array(select k.id from unnest(_known) k(id)
                                                 where k.id <> all(coalesce(_used, '{}'))), false, answered.at);

@@ -1,8 +1,9 @@
 -- Adjustments: what the job dispatch changes because of signals that agree, and how it is undone.
 
--- waiting_signals returns the memories that signals not yet counted are about, at most _limit signals of all users, and
--- locks these. For each memory it returns the signals about it within feedback_window_days that led to no adjustment of
--- it yet, and the last adjustment that is in force.
+-- waiting_signals returns the memories and skills that signals not yet counted are about, at most _limit signals of all
+-- users, and locks these. For each memory and skill it returns the signals about it within feedback_window_days that led
+-- to no adjustment of it yet, and the last adjustment that is in force. Of a signal, final_answer is about memories. What
+-- is negative of reasoning, style and tool_choice is about the skills that the answer used; so is praise.
 create or replace function oxbow.waiting_signals(_now timestamptz, _limit integer)
 returns table (user_id text, memory_type text, memory_id uuid, signals jsonb, adjustment jsonb, taken uuid[])
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
@@ -12,30 +13,45 @@ declare
 begin
   return query
   with waiting as materialized (
-    select s.user_id, s.id from oxbow.feedback_signals s
+    select s.user_id, s.id, s.answer_id from oxbow.feedback_signals s
      where s.dispatched_at is null order by s.at limit _limit for update skip locked
   ), subject as (
-    select w.user_id, f.memory_type, f.memory_id, array_agg(w.id) as taken
+    select w.user_id, f.memory_type::text, f.memory_id as id, array_agg(w.id) as taken
       from waiting w
       left join oxbow.feedback_subjects f on f.user_id = w.user_id and f.signal_id = w.id -- none if it was erased
      group by w.user_id, f.memory_type, f.memory_id
+    union all
+    select w.user_id, 'skill', k.id, '{}'
+      from waiting w
+      join oxbow.answers a on a.user_id = w.user_id and a.id = w.answer_id
+     cross join unnest(a.skills) k(id)
+     group by w.user_id, k.id
   )
-  select u.user_id, u.memory_type::text, u.memory_id, said.signals, last.adjustment, u.taken
+  select u.user_id, u.memory_type, u.id, said.signals, last.adjustment, u.taken
     from subject u
     left join lateral (
       select to_jsonb(a) as adjustment, a.at from oxbow.adjustments a
-       where a.user_id = u.user_id and a.memory_type = u.memory_type and a.memory_id = u.memory_id
-         and a.undone_at is null and a.kind <> 'relation_weight'
+       where a.user_id = u.user_id and a.memory_id = u.id and a.undone_at is null and a.kind <> 'relation_weight'
        order by a.at desc limit 1) last on true
    cross join lateral (
-      select jsonb_agg(jsonb_build_object('id', s.id, 'type', coalesce(s.parts ->> 'final_answer', s.type),
-               'confidence', s.confidence, 'share', f.share, 'kind', s.kind, 'at', s.at)
-               order by s.at, s.id) as signals
-        from oxbow.feedback_subjects f
-        join oxbow.feedback_signals s on s.user_id = f.user_id and s.id = f.signal_id
-       where f.user_id = u.user_id and f.memory_type = u.memory_type and f.memory_id = u.memory_id
-         and s.at > _since and (last.at is null or s.at > last.at)) said
-   order by u.user_id, u.memory_id;
+      select jsonb_agg(jsonb_build_object('id', g.id, 'type', g.type, 'confidence', g.confidence, 'share', g.share,
+               'kind', g.kind, 'at', g.at) order by g.at, g.id) as signals
+        from (select s.id, s.kind, s.confidence, s.at, f.share,
+                     case when s.targets = '{}' or 'final_answer' = any(s.targets)
+                          then coalesce(s.parts ->> 'final_answer', s.type) else 'neutral' end as type
+                from oxbow.feedback_subjects f
+                join oxbow.feedback_signals s on s.user_id = f.user_id and s.id = f.signal_id
+               where f.user_id = u.user_id and f.memory_type = u.memory_type and f.memory_id = u.id
+              union all
+              select s.id, s.kind, s.confidence, s.at, 1.0 / cardinality(a.skills),
+                     case when exists (select from unnest(s.targets) t
+                                        where t <> 'final_answer' and coalesce(s.parts ->> t, s.type) = 'negative')
+                          then 'negative' when s.type = 'positive' then 'positive' else 'neutral' end
+                from oxbow.feedback_signals s
+                join oxbow.answers a on a.user_id = s.user_id and a.id = s.answer_id
+               where u.memory_type = 'skill' and s.user_id = u.user_id and s.at > _since and u.id = any(a.skills)) g
+       where g.at > greatest(_since, last.at)) said
+   order by u.user_id, u.id;
 end $$;
 call oxbow.grant_worker('waiting_signals');
 
@@ -149,7 +165,8 @@ begin
   if not found then
     return false;
   end if;
-  -- the memory first, as in adjust
+  -- the memory or the skills first, as in adjust and adjust_skill
+  perform oxbow.lock_versions(_user_id) where a.kind = 'skill';
   select * into m from oxbow.memories o
    where o.user_id = _user_id and o.memory_type = a.memory_type and o.id = a.memory_id for no key update;
   update oxbow.adjustments j set undone_at = clock_timestamp(), undone_by = _by
@@ -163,6 +180,8 @@ begin
     update oxbow.memory_links l set weight = least(l.weight * a.before / a.after, 1)
      where l.user_id = _user_id and l.from_type = a.memory_type and l.from_id = a.memory_id and l.relation = 'related_to'
        and l.to_type = (a.target ->> 'memory_type')::oxbow.memory_type and l.to_id = (a.target ->> 'memory_id')::uuid;
+  elsif a.kind = 'skill' then
+    perform oxbow.undo_skill(a);
   end if;
   return true;
 end $$;
@@ -212,7 +231,7 @@ begin
 end $$;
 call oxbow.grant_worker('expire_feedback');
 
--- adjustments_of returns the adjustments of a user, newest first, with the memory's content.
+-- adjustments_of returns the adjustments of a user, newest first, with the memory's content or the skill's name.
 create or replace function oxbow.adjustments_of(user_id text, memory_id uuid default null, max_results integer default 100)
 returns table (id uuid, at timestamptz, kind text, memory_type text, "about" uuid, content text, target jsonb,
   before double precision, after double precision, cause text, signals uuid[], expires_at timestamptz,
@@ -226,8 +245,9 @@ begin
   end if;
   return query
   select a.id, a.at, a.kind, a.memory_type::text, a.memory_id,
-         (select m.content from oxbow.memories m where m.user_id = a.user_id and m.memory_type = a.memory_type
-             and m.id = a.memory_id and m.forgotten_at is null and m.sensitivity < 2),
+         coalesce((select m.content from oxbow.memories m where m.user_id = a.user_id and m.memory_type = a.memory_type
+                      and m.id = a.memory_id and m.forgotten_at is null and m.sensitivity < 2),
+                  (select s.name from oxbow.skills s where s.user_id = a.user_id and s.id = a.memory_id)),
          a.target, a.before, a.after, a.cause, a.signals, a.expires_at, a.undone_at, a.undone_by
     from oxbow.adjustments a
    where a.user_id = adjustments_of.user_id

@@ -20,13 +20,20 @@ begin
 end $$;
 call oxbow.grant_app('learn_skill');
 
+-- lock_versions has one transaction at a time change the versions of a user's skills.
+create or replace function oxbow.lock_versions(_user_id text) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  select pg_advisory_xact_lock(hashtextextended('oxbow.skills ' || _user_id, 0));
+$$;
+call oxbow.grant_worker('lock_versions');
+
 -- add_skill stores a skill with what learn_skill says of it.
 create or replace function oxbow.add_skill(_new oxbow.skills, _reason text) returns uuid
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   old oxbow.skills;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('oxbow.skills ' || _new.user_id, 0));
+  perform oxbow.lock_versions(_new.user_id);
   if exists (select from oxbow.skills s where s.user_id = _new.user_id and s.message_id = _new.message_id
                 and s.name = _new.name) then
     return (select s.id from oxbow.skills s where s.user_id = _new.user_id and s.message_id = _new.message_id
@@ -66,6 +73,16 @@ begin
 end $$;
 call oxbow.grant_worker('lock_skill');
 
+-- count_outcomes adds to the counts of a locked skill and, if it was replaced, of the current version.
+create or replace function oxbow.count_outcomes(_skill oxbow.skills, _successes integer, _failures integer) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  update oxbow.skills s
+     set successes = greatest(s.successes + _successes, 0), failures = greatest(s.failures + _failures, 0)
+   where s.user_id = _skill.user_id and (s.id = _skill.id
+      or s.ended_at is null and lower(s.name) = lower(_skill.name) and _skill.replaced_by is not null);
+$$;
+call oxbow.grant_worker('count_outcomes');
+
 -- skill_outcome counts that a skill worked or did not. An outcome of an old version counts for the current one.
 create or replace function oxbow.skill_outcome(user_id text, id uuid, success boolean) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -78,11 +95,8 @@ begin
   if skill_outcome.success is null then
     perform oxbow.reject('success', null, 'must be true or false');
   end if;
-  update oxbow.skills s
-     set successes = s.successes + skill_outcome.success::integer,
-         failures = s.failures + (not skill_outcome.success)::integer, used_at = now()
-   where s.user_id = skill.user_id and (s.id = skill.id
-      or s.ended_at is null and lower(s.name) = lower(skill.name) and skill.replaced_by is not null);
+  perform oxbow.count_outcomes(skill, skill_outcome.success::integer, (not skill_outcome.success)::integer);
+  update oxbow.skills s set used_at = now() where s.user_id = skill.user_id and s.id = skill.id;
 end $$;
 call oxbow.grant_app('skill_outcome');
 
@@ -101,10 +115,16 @@ begin
 end $$;
 call oxbow.grant_app('drop_skill');
 
+-- reliability returns how likely a skill works: the mean of the Beta distribution with a uniform prior (Laplace's rule of
+-- succession).
+create or replace function oxbow.reliability(_successes bigint, _failures bigint) returns double precision
+language sql immutable parallel safe
+return (_successes + 1)::double precision / (_successes + _failures + 2);
+call oxbow.grant_worker('reliability');
+
 -- skills_for returns the current skills of a user for a situation, the best first, or all if the situation is null.
--- relevance is the share of the situation's words that name and situation of the skill have; reliability the mean of the
--- Beta distribution with a uniform prior, (successes + 1) / (successes + failures + 2) (Laplace's rule of succession).
--- Skills are ordered by their product.
+-- relevance is the share of the situation's words that name and situation of the skill have. Skills are ordered by the
+-- product of relevance and reliability.
 create or replace function oxbow.skills_for(user_id text, situation text default null, max_results integer default 5)
 returns table (id uuid, name text, "when" text, steps text[], preconditions text[], version integer,
   successes integer, failures integer, relevance double precision, reliability double precision,
@@ -120,13 +140,13 @@ begin
   end if;
   return query
   select s.id, s.name, s.situation, s.steps, s.preconditions, s.version, s.successes, s.failures, r.relevance,
-         (s.successes + 1)::double precision / (s.successes + s.failures + 2), s.created_at, s.used_at
+         oxbow.reliability(s.successes, s.failures), s.created_at, s.used_at
     from oxbow.skills s, lateral (
       select case when skills_for.situation is null then 1
                   else (select count(*) from unnest(_terms) t where s.terms @@ quote_literal(t)::tsquery)
                        / greatest(cardinality(_terms), 1)::double precision end as relevance) r
    where s.user_id = skills_for.user_id and s.ended_at is null and r.relevance > 0
-   order by r.relevance * (s.successes + 1) / (s.successes + s.failures + 2) desc, s.created_at desc, s.id
+   order by r.relevance * oxbow.reliability(s.successes, s.failures) desc, s.created_at desc, s.id
    limit skills_for.max_results;
 end $$;
 call oxbow.grant_app('skills_for');

@@ -46,9 +46,9 @@ return coalesce(case when _zh then case _word
     when 'summary' then '摘要' when 'tag' then '标签' when 'trace' then '痕迹' when 'archive' then '归档'
     when 'trend' then '趋势' when 'candidate' then '候选' when 'emerging' then '浮现' when 'established' then '确立'
     when 'open' then '还没到' when 'due' then '已到' when 'done' then '已完成' when 'dropped' then '已放弃'
-    when 'memory_weight' then '记忆权重' when 'trait_confidence' then '特质置信度' when 'relation_weight' then '关系权重'
+    when 'skill' then '技能可靠度' when 'memory_weight' then '记忆权重' when 'trait_confidence' then '特质置信度' when 'relation_weight' then '关系权重'
     when 'work' then '工作' when 'personal' then '生活' when 'social' then '社交' when 'learning' then '学习' end end,
-  replace(_word, '_', ' '));
+  case _word when 'skill' then 'reliability of a skill' else replace(_word, '_', ' ') end);
 
 -- why_memory explains a fact, an episode or a chunk of a document.
 create or replace function oxbow.why_memory(_m oxbow.memories, _zh boolean, _zone text)
@@ -275,7 +275,11 @@ begin
       ('origin', case when _zh then format('它在%s因为反馈而产生（%s条信号）。', oxbow.why_day(a.at, _zone), cardinality(a.signals))
                    else format('It followed on %s from feedback: %s.', oxbow.why_day(a.at, _zone), a.cause) end,
                  to_jsonb(a.signals)),
-      ('basis', format(case when _zh then '它把%s从%s改为%s。' else 'It changed the %s from %s to %s.' end,
+      ('basis', case when a.target ->> 'steps_of' is not null then case when _zh then '它停用了技能的一个版本，恢复了之前的版本。'
+                       else 'It retired a version of a skill, and brought back the one before. ' end
+                     when a.target ? 'retired' then case when _zh then '它停用了一个技能。' else 'It retired a skill. ' end
+                     else '' end
+                || format(case when _zh then '它把%s从%s改为%s。' else 'It changed the %s from %s to %s.' end,
                        oxbow.why_word(a.kind, _zh), round(a.before::numeric, 3), round(a.after::numeric, 3)),
                 case when a.memory_id is null then '[]'::jsonb else jsonb_build_array(a.memory_id) end),
       ('kept', case when a.undone_at is not null

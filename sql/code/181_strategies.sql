@@ -60,14 +60,15 @@ alter function oxbow.replay_answer security definer;
 call oxbow.grant_worker('replay_answer');
 
 -- replayed_answers returns the latest replies of all users that used a memory, or with _unused all, at most _limit among
--- the latest 20 · _limit. Those of users who opted out do not count. faded is the number of used memories that are compressed, conflicting the
--- number of recalled ones that are negated or contradicted.
+-- the latest 20 · _limit. Those of users who opted out do not count. A memory that people complained about counts as not
+-- used. faded is the number of used memories that are compressed, conflicting the number of recalled ones that are negated
+-- or contradicted.
 create or replace function oxbow.replayed_answers(_limit integer, _before timestamptz default 'infinity',
   _after timestamptz default '-infinity', _unused boolean default false)
 returns table (user_id text, id uuid, at timestamptz, query text, recalled uuid[], used uuid[], faded integer,
   conflicting integer)
 language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
-  select a.user_id, a.id, a.at, a.query, a.recalled, a.used,
+  select a.user_id, a.id, a.at, a.query, a.recalled, coalesce(good.used, '{}'),
          (select count(*)::integer from oxbow.memories m
            where m.user_id = a.user_id and m.id = any(a.used) and m.level <> 'full'),
          (select count(*)::integer from oxbow.memories m
@@ -81,6 +82,16 @@ language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = o
            where (_unused or a.used <> '{}') and a.query <> ''
              and not exists (select from oxbow.users u where u.user_id = a.user_id and u.opted_out)
            order by a.at desc limit _limit) a
+   cross join lateral (
+     select array_agg(u.id order by u.nth) as used from unnest(a.used) with ordinality u(id, nth)
+      where not exists (
+        select from oxbow.memories m
+          join oxbow.feedback_subjects f on f.user_id = m.user_id and f.memory_type = m.memory_type
+           and f.memory_id = m.id and f.share > 0.3
+          join oxbow.feedback_signals s on s.user_id = f.user_id and s.id = f.signal_id
+         where m.user_id = a.user_id and m.id = u.id and s.answer_id = a.id and s.type = 'negative'
+           and s.confidence >= oxbow.policy('feedback_confidence'))) good
+   where _unused or good.used <> '{}'
    order by a.at desc;
 $$;
 call oxbow.grant_worker('replayed_answers');
@@ -116,6 +127,60 @@ begin
   return _version;
 end $$;
 call oxbow.grant_worker('propose_policy');
+
+-- propose_from_feedback proposes other values of policies because of what people complain of: if memories are often
+-- outdated, weights shall decay twice as fast; if there are too many of them, recall shall leave out more. Of the latest
+-- 1,000 opinions within feedback_window_days, at least feedback_people different people must have complained of the same
+-- since the policy was last changed or proposed, and more than were helped. If the proposal before it was rejected but did
+-- no harm, the next one goes further. It proposes nothing while molt_mode is 0, and returns the number of proposals.
+create or replace function oxbow.propose_from_feedback(_now timestamptz) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+declare
+  _days constant double precision := oxbow.policy('feedback_window_days');
+  c record;
+  _n integer := 0;
+begin
+  if oxbow.policy('molt_mode') = 0 then
+    return 0;
+  end if;
+  for c in
+    with said as materialized (
+      select s.user_id, s.kind, s.at from oxbow.feedback_signals s
+       where s.source = 'explicit' and s.at > _now - make_interval(secs => 86400 * _days)
+       order by s.at desc limit 1000
+    )
+    select p.name, p.kind, people.complain,
+           least(d.maximum, case p.name when 'weight_decay' then 2 * last.value
+                                        else round((last.value + 0.2)::numeric, 6) end) as value
+      from (values ('weight_decay', 'outdated'), ('recall_threshold', 'too_much')) p(name, kind)
+      join oxbow.policy_definitions d on d.name = p.name
+     cross join lateral (
+       select max(h.valid_from) as at from oxbow.policy_changes h where h.name = p.name) changed
+     cross join lateral (
+       select greatest(changed.at, max(s.at), max(s.ended_at) + make_interval(
+                secs => 86400 * oxbow.policy('molt_rest_days'))) as since,
+              greatest(oxbow.policy(p.name), max((s.changes ->> p.name)::double precision) filter (
+                where s.about = p.kind and s.state = 'rejected' and s.metric_after >= s.metric_before
+                  and s.at > coalesce(changed.at, '-infinity'))) as value
+         from oxbow.strategies s where s.changes ? p.name) last
+     cross join lateral (
+       select count(distinct s.user_id) filter (where s.kind = p.kind) as complain,
+              count(distinct s.user_id) filter (where s.kind = 'helpful') as helped
+         from said s
+        where s.at > coalesce(last.since, '-infinity')
+          and not exists (select from oxbow.users u where u.user_id = s.user_id and u.opted_out)) people
+     where people.complain >= oxbow.policy('feedback_people') and people.complain > people.helped
+       and last.value < d.maximum
+       and not exists (select from oxbow.strategies s where s.changes ? p.name and s.state in ('proposed', 'tried'))
+  loop
+    perform oxbow.propose_policy(c.name, c.value, case c.kind
+      when 'outdated' then format('%s people said within %s days that memories are outdated.', c.complain, _days)
+      else format('%s people said within %s days that memories are mentioned too often.', c.complain, _days) end, c.kind);
+    _n := _n + 1;
+  end loop;
+  return _n;
+end $$;
+call oxbow.grant_worker('propose_from_feedback');
 
 -- note_trial records how a proposal did on past replies: it is rejected, or tried, which an operator or adopt_strategy
 -- may adopt. It has no effect on a strategy that was adopted or rejected.
@@ -232,6 +297,7 @@ begin
   sentence := case when _zh then format('它在%s提出，%s。原因：%s', oxbow.why_day(s.at, 'UTC'), _changes, case s.about
       when 'recall' then case s.metric when 'f1' then '召回的记忆大多没有被用到。' else '回答用到的记忆在召回里排得太后。' end
       when 'decay' then '回答用到的记忆已经变弱。' when 'conflict' then '召回的记忆里有很多被否定或互相矛盾。'
+      when 'outdated' then '很多人说记忆已经过时。' when 'too_much' then '很多人说有些记忆提得太多。'
       else s.cause end)
     else format('It was proposed on %s and sets %s. The cause: %s', oxbow.why_day(s.at, 'UTC'), _changes, s.cause) end;
   return next;

@@ -1096,7 +1096,7 @@ export interface components {
             recalled: string[];
             /** @description The conversation */
             sessionId?: string;
-            /** @description Those that the reply used. Absent: unknown */
+            /** @description Those that the reply used, and the skills. Absent: unknown */
             used?: string[];
         };
         Report: {
@@ -1442,7 +1442,7 @@ export interface components {
             time: number;
         };
         ListAdjustmentsQuery: {
-            /** @description Only of this memory or trait */
+            /** @description Only of this memory, trait or skill */
             memoryId?: string;
             /**
              * Format: int64

@@ -510,7 +510,7 @@ class Client(Base):
     def list_adjustments(self, *, memory_id: str | None = None, limit: int | None = None) -> list[Adjusted]:
         """List what feedback changed, the newest first.
 
-        memory_id: Only of this memory or trait.
+        memory_id: Only of this memory, trait or skill.
         """
         return self._list(Adjusted, "GET", "/adjustments", query={"memory_id": memory_id, "limit": limit})
 
@@ -529,7 +529,7 @@ class Client(Base):
         query: The question.
         recalled: The recalled memories, best first.
         session_id: The conversation.
-        used: Those that the reply used. Absent: unknown.
+        used: Those that the reply used, and the skills. Absent: unknown.
         """
         return self._call(
             Created,
