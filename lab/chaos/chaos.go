@@ -93,6 +93,7 @@ type run struct {
 	faults     map[string]int
 	points     map[string]int // workers that were killed there
 	complaints map[string]int
+	strategies map[string]int // at the end, by state
 	checks     []checked
 }
 
@@ -130,7 +131,7 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 // newRun creates the directory of a run.
 func newRun(o Options) (*run, error) {
 	r := &run{options: o, plan: NewPlan(o.Seed, o.Duration), ledger: newLedger(), faults: map[string]int{},
-		points: map[string]int{}, complaints: map[string]int{}}
+		points: map[string]int{}, complaints: map[string]int{}, strategies: map[string]int{}}
 	var err error
 	if r.dir, err = os.MkdirTemp(o.parent, "oxbow-chaos-"); err != nil {
 		return nil, err

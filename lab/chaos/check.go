@@ -95,6 +95,12 @@ func (r *run) check(ctx context.Context) error {
 	if r.checks, err = k.all(); err != nil {
 		return err
 	}
+	k.each(`select state, count(*) from oxbow.strategies group by state`, func(c []string) {
+		r.strategies[c[0]], k.err = strconv.Atoi(c[1])
+	})
+	if k.err != nil {
+		return k.err
+	}
 	own := checked{name: "oxbow check finds no problem", looked: 1}
 	out, err := r.command(ctx, r.postgres.dsn(), "check").CombinedOutput()
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok {

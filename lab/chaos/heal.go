@@ -43,27 +43,24 @@ func (r *run) heal(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	// The run of molt of a killed worker would hold back the next one for its 10 minutes.
-	if _, err := conn.Exec(ctx, `update oxbow.river_job set state = 'available' where kind = 'molt' and state = 'running'`); err != nil {
+	// No worker runs, so running jobs are those of killed ones. A worker would rescue them after 45 seconds, and molt, of
+	// which only one runs, after 10 minutes.
+	if _, err := conn.Exec(ctx, `update oxbow.river_job set state = 'available' where state = 'running'
+		and (kind = 'molt' or $1)`, r.options.Hurry); err != nil {
 		return err
 	}
 	if _, err := conn.Exec(ctx, `select oxbow.set_policy('molt_mode', 2)`); err != nil {
 		return err
 	}
+	if r.options.Hurry {
+		if _, err := conn.Exec(ctx, `delete from oxbow.river_leader`); err != nil {
+			return err
+		}
+	}
 	r.crew.set(ctx, 2)
 	if err := pastDeadlocks(ctx, conn, `select oxbow.end_session(user_id, id) from oxbow.sessions
 		where ended_at is null`); err != nil {
 		return err
-	}
-	if r.options.Hurry {
-		// a worker does this after 45 seconds
-		if err := pastDeadlocks(ctx, conn, `delete from oxbow.river_leader`); err != nil {
-			return err
-		}
-		if err := pastDeadlocks(ctx, conn, `update oxbow.river_job set state = 'available' where state = 'running'
-			and (attempted_at < now() - interval '1 second')`); err != nil {
-			return err
-		}
 	}
 	begun, limit, told := time.Now(), drainTime, time.Now()
 	var left string

@@ -46,6 +46,7 @@ func (r *run) report(out io.Writer) {
 	r.provider.mu.Lock()
 	fmt.Fprintf(out, "requests to providers: %s\n", counts(r.provider.counts))
 	r.provider.mu.Unlock()
+	fmt.Fprintf(out, "strategies: %s\n", counts(r.strategies))
 	t = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "check\tlooked at\tviolations\n")
 	for _, c := range r.checks {
