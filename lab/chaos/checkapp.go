@@ -17,6 +17,14 @@ var asked = []string{
 	`select r::text from oxbow.traits_as_of($1, now()) r`,
 	`select r::text from oxbow.entities_of($1) r`,
 	`select r::text from oxbow.entity_edges_of($1) r`,
+	`select r::text from oxbow.adjustments_of($1) r`,
+	`select r::text from oxbow.instructions_of($1) r`,
+	`select r::text from oxbow.skills_for($1) r`,
+	`select r::text from oxbow.upcoming($1) r`,
+	`select r::text from oxbow.predict($1) r`,
+	`select r::text from oxbow.conclusions_of($1) r`,
+	`select r::text from oxbow.communities($1) r`,
+	`select r::text from oxbow.profile($1) r`,
 }
 
 // isolation reads everything that a login of oxbow_app may read, as each user.
