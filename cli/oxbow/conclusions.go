@@ -10,7 +10,7 @@ import (
 )
 
 func conclusionsCommand(a *app) *cobra.Command {
-	var limit int
+	limit := 50
 	var q oxbow.ConclusionsQuery
 	cmd := &cobra.Command{
 		Use:   "conclusions USER",

@@ -24,7 +24,7 @@ func feedbackCommand(a *app) *cobra.Command {
   too_much      it is mentioned too often: recall leaves it out for questions like --query
 
 When several of these agree, the job dispatch also changes the weight of the memory or the confidence of the
-trait: see "oxbow adjustments". Without --user, search the memories of all users.`,
+trait: see "oxbow adjustments". Print the id of the signal. Without --user, search the memories of all users.`,
 		Example: `  oxbow feedback 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 wrong --user ada --query "Where does Lena work?"`,
 		Args:    cobra.ExactArgs(2),
 	}
@@ -40,14 +40,14 @@ trait: see "oxbow adjustments". Without --user, search the memories of all users
 			if err != nil {
 				return err
 			}
-			return u.output(map[string]uuid.UUID{"signal": signal}, func() { u.say("Recorded as signal %s.", signal) })
+			return u.output(map[string]uuid.UUID{"signal": signal}, func() { u.printf("%s\n", signal) })
 		})(cmd, args[:1])
 	}
 	return cmd
 }
 
 func adjustmentsCommand(a *app) *cobra.Command {
-	var limit int
+	limit := 50
 	var undo uuid.UUID
 	cmd := &cobra.Command{
 		Use:   "adjustments USER",

@@ -19,7 +19,7 @@ func intendCommand(a *app) *cobra.Command {
 	var due string
 	cmd := &cobra.Command{
 		Use:   "intend USER TEXT",
-		Short: "Store a reminder, an intention or a goal",
+		Short: "Store a reminder, an intention or a goal, and print its id",
 		Long: `Store what a user intends, has to do, or wants to be reminded of. --due says when, in words or as a time, in
 the user's time zone: "tomorrow at 8", "every Monday at 9:00", 下周三, 2026-05-14T08:00:00Z. When it is due, a
 worker announces it: see "oxbow upcoming" and "oxbow webhooks".`,
@@ -33,7 +33,7 @@ worker announces it: see "oxbow upcoming" and "oxbow webhooks".`,
 	f.StringVar(&n.Condition, "condition", "", `when it is due instead, such as "when I get home"`)
 	a.jsonFlag(f)
 	cmd.RunE = a.onUser(func(ctx context.Context, u *user, args []string) error {
-		n.Content = args[1]
+		n.Content = args[0]
 		if at, err := time.Parse(time.RFC3339, due); err == nil {
 			n.DueAt, n.Precision = at, "minute"
 		} else if due != "" {
@@ -48,11 +48,10 @@ worker announces it: see "oxbow upcoming" and "oxbow webhooks".`,
 			return err
 		}
 		return u.output(map[string]uuid.UUID{"id": id}, func() {
-			if n.DueAt.IsZero() {
-				u.say("Stored as %s.", id)
-				return
+			if !n.DueAt.IsZero() {
+				u.say("Due %s.", dueText(n.DueAt.In(u.zone), n.Precision, n.Recurrence))
 			}
-			u.say("Stored as %s, due %s.", id, dueText(n.DueAt.In(u.zone), n.Precision, n.Recurrence))
+			u.printf("%s\n", id)
 		})
 	})
 	return cmd

@@ -97,10 +97,12 @@ that share words with it, the best first.`,
 				return
 			}
 			for _, s := range skills {
-				u.say("%s (version %d, worked %d of %d times) %s", s.Name, s.Version, s.Successes, s.Successes+s.Failures,
-					s.Situation)
+				u.printf("%s (version %d, worked %d of %d times)\n", s.Name, s.Version, s.Successes, s.Successes+s.Failures)
+				if s.Situation != s.Name {
+					u.printf("  %s\n", s.Situation)
+				}
 				for i, step := range s.Steps {
-					u.say("  %d. %s", i+1, step)
+					u.printf("  %d. %s\n", i+1, step)
 				}
 			}
 		})

@@ -17,7 +17,7 @@ import (
 var moltModes = []string{"off", "suggest", "auto"}
 
 func strategiesCommand(a *app) *cobra.Command {
-	var limit int
+	limit := 50
 	var adopt, rollback, why int64
 	var mode, language string
 	cmd := &cobra.Command{
@@ -39,7 +39,7 @@ the latest first, and the mode of the job:
 	limitFlag(f, &limit, "number of versions to show")
 	f.Int64Var(&adopt, "adopt", 0, "set the policies of this version first")
 	f.Int64Var(&rollback, "rollback", 0, "restore the policies that this version replaced first")
-	f.StringVar(&mode, "mode", "", "set the mode first: "+strings.Join(moltModes, ", "))
+	choiceFlag(f, &mode, "mode", "set this mode first", moltModes...)
 	f.Int64Var(&why, "why", 0, "explain this version in sentences instead")
 	f.StringVar(&language, "language", "en", "`language` of the sentences: en or zh")
 	cmd.MarkFlagsMutuallyExclusive("adopt", "rollback", "why")
@@ -58,11 +58,8 @@ the latest first, and the mode of the job:
 			})
 		}
 		if mode != "" {
-			value := slices.Index(moltModes, mode)
-			if value < 0 {
-				return usagef("invalid --mode %q: expected %s", mode, strings.Join(moltModes, ", "))
-			}
-			if _, err := store.Exec(ctx, d.pool, `select oxbow.set_policy('molt_mode', $1)`, value); err != nil {
+			_, err := store.Exec(ctx, d.pool, `select oxbow.set_policy('molt_mode', $1)`, slices.Index(moltModes, mode))
+			if err != nil {
 				return err
 			}
 		}

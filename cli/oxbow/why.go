@@ -18,7 +18,7 @@ user's language, English or Chinese.`,
 	}
 	a.jsonFlag(cmd.Flags())
 	cmd.RunE = a.onUser(func(ctx context.Context, u *user, args []string) error {
-		id, err := idArgument(args[1])
+		id, err := idArgument(args[0])
 		if err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ user's language, English or Chinese.`,
 		}
 		return u.output(reasons, func() {
 			for _, r := range reasons {
-				u.say("%s", r.Sentence)
+				u.printf("%s\n", r.Sentence)
 			}
 		})
 	})
