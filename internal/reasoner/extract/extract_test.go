@@ -114,6 +114,19 @@ func TestWorthRemembering(t *testing.T) {
 }
 
 // A statement that something continues weighs as much as the plain statement, and keeps its words.
+// What corrects an answer is remembered without the reproach.
+func TestCorrections(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{
+		{"No, that's wrong, I stopped drinking coffee in March.", "I stopped drinking coffee in March."},
+		{"You got that wrong! My sister Lea lives in Bonn now.", "My sister Lea lives in Bonn now."},
+		{"你记错了，我从来不吃香菜！", "我从来不吃香菜！"},
+		{"不对，我五月份就已经搬到杭州了。", "我五月份就已经搬到杭州了。"},
+	} {
+		require.Equal(t, c[1], only(t, c[0]).Content)
+	}
+}
+
 func TestContinuance(t *testing.T) {
 	t.Parallel()
 	for text, about := range map[string]string{
