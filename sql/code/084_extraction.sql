@@ -143,14 +143,16 @@ begin
         updated := updated + (r.of = r.target)::integer;
         _policy := coalesce(_policies ->> coalesce(r.category, oxbow.category_of(old.category)), r.policy);
         _began := coalesce(old.valid_at, old.created_at);
-        -- the start may be stated later, so the order of the statements decides
+        -- the start may be stated later, so the order of the statements decides; what an application stored counts as
+        -- stated then
         _earlier := r.at < _began;
         if _earlier then
           select coalesce(
             (select min(g.created_at) from oxbow.messages g where g.user_id = _user_id and g.id = any(r.sources))
-            < (select max(g.created_at)
+            < coalesce((select max(g.created_at)
                  from oxbow.memory_sources s join oxbow.messages g on g.user_id = _user_id and g.id = s.message_id
-                where s.user_id = _user_id and s.memory_type = old.memory_type and s.memory_id = old.id), true)
+                where s.user_id = _user_id and s.memory_type = old.memory_type and s.memory_id = old.id),
+                old.created_at), true)
             into _earlier;
         end if;
         if _earlier then
