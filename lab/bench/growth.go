@@ -32,10 +32,8 @@ func growth(b *bench) {
 		          from oxbow.memories where user_id like '%s%%') m
 		 group by m.user_id, m.n / 10`
 	d.exec(fmt.Sprintf(answers, "interval '1 minute'", "asked"))
-	steps := b.steps(d, b.questions(w, 20, "asked", own))
-	measured := make([]results, 2)
 	strangers := 0
-	for i, total := range []int{largest / 10, largest} {
+	b.growing(d, "growth with the database, exponent of pages, the worst step", largest, func(total int) {
 		first := strangers
 		for ; strangers < total/100; strangers++ {
 			d.remember(fmt.Sprint("stranger-", strangers), w.texts(100))
@@ -51,44 +49,67 @@ func growth(b *bench) {
 		err := work.RunUntilIdle(b.ctx, nil)
 		work.Close()
 		must.OK(err)
+	}, b.steps(d, b.questions(w, 20, "asked", own)))
+}
+
+// growing compares steps in a database of a tenth of the largest size and in one of that size, which fill makes, and
+// promises that the worst exponent is at most 0.1.
+func (b *bench) growing(d database, promise string, largest int, fill func(size int), steps []variant) {
+	measured := make([]results, 2)
+	for i, size := range []int{largest / 10, largest} {
+		fill(size)
 		d.exec("vacuum analyze")
 		d.exec("checkpoint")
-		measured[i] = b.compare(fmt.Sprintf("Pages of 8 kB touched among %d memories", total), "pages", steps...)
+		measured[i] = b.compare(fmt.Sprintf("Pages of 8 kB touched among %d memories", size), "pages", steps...)
 	}
-	b.table("Growth", fmt.Sprintf("%-44s", ""), "exponent")
+	b.table("Growth", fmt.Sprintf("%-44s", ""), "before", "after", "exponent")
 	for i, s := range steps {
-		// Growth below 50 pages is not significant.
-		exponent := math.Log10(max(measured[1].median(i), 50) / max(measured[0].median(i), 50))
-		b.row(fmt.Sprintf("%-44s", s.name), exponent)
-		b.atMost("growth with the database, exponent of pages, the worst step", 0.1, exponent)
+		before, after := measured[0].median(i), measured[1].median(i)
+		exponent := math.Log10(max(after, 50) / max(before, 50)) // growth below 50 pages is not significant
+		b.row(fmt.Sprintf("%-44s", s.name), before, after, exponent)
+		b.atMost(promise, 0.1, exponent)
 	}
+}
+
+// pages counts the pages that a call touches.
+func (b *bench) pages(d database, do func()) float64 {
+	const count = "select (blks_hit + blks_read)::float8 from pg_stat_database where datname = current_database()"
+	d.exec("select pg_stat_force_next_flush()")
+	before := ask[float64](d, count)
+	do()
+	d.exec("select pg_stat_force_next_flush()")
+	return ask[float64](d, count) - before
+}
+
+// step counts the pages that a call touches in a transaction that is rolled back.
+func (b *bench) step(d database, name string, do func(ctx context.Context, tx pgx.Tx) error) variant {
+	return variant{name, func() float64 {
+		return b.pages(d, func() {
+			tx := must.Get(d.Begin(b.ctx))
+			err := must.Try(func() { must.OK(do(b.ctx, tx)) })
+			must.OK(errors.Join(err, tx.Rollback(b.ctx)))
+		})
+	}}
+}
+
+// sqlStep is a step of one statement.
+func (b *bench) sqlStep(d database, name, statement string) variant {
+	return b.step(d, name, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, statement)
+		return err
+	})
 }
 
 // steps are the calls that users wait for, and the maintenance of all users' data: sweep, the check, the gauges,
 // settling. Each is rolled back, except the check, which needs its own transaction and changes nothing.
 func (b *bench) steps(d database, questions []question) []variant {
-	pages := func(do func()) float64 {
-		const count = "select (blks_hit + blks_read)::float8 from pg_stat_database where datname = current_database()"
-		d.exec("select pg_stat_force_next_flush()")
-		before := ask[float64](d, count)
-		do()
-		d.exec("select pg_stat_force_next_flush()")
-		return ask[float64](d, count) - before
-	}
-	step := func(name string, do func(ctx context.Context, tx pgx.Tx) error) variant {
-		return variant{name, func() float64 {
-			return pages(func() {
-				tx := must.Get(d.Begin(b.ctx))
-				// The sweep begins with the first users, who are the same in every database.
-				_, err := tx.Exec(b.ctx, "delete from oxbow.settings where key like 'sweep.%'")
-				must.OK(errors.Join(err, must.Try(func() { must.OK(do(b.ctx, tx)) }), tx.Rollback(b.ctx)))
-			})
-		}}
-	}
-	sql := func(name, statement string) variant {
-		return step(name, func(ctx context.Context, tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, statement)
-			return err
+	step := func(name string, do func(ctx context.Context, tx pgx.Tx) error) variant { return b.step(d, name, do) }
+	sql := func(name, statement string) variant { return b.sqlStep(d, name, statement) }
+	// The sweep begins with the first users, who are the same in every database.
+	sweep := func(name string, do func(ctx context.Context, tx pgx.Tx) error) variant {
+		return step("sweep: "+name, func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "delete from oxbow.settings where key like 'sweep.%'")
+			return errors.Join(err, do(ctx, tx))
 		})
 	}
 	asked := func(name, statement string) variant {
@@ -105,36 +126,36 @@ func (b *bench) steps(d database, questions []question) []variant {
 			select 'asked', 'A note with the number ' || i from generate_series(1, 50) i`),
 		step("gauges", func(ctx context.Context, tx pgx.Tx) error { return last(gauges.Read(ctx, tx)) }),
 		{"consistency_check, 40 users", func() float64 {
-			return pages(func() {
+			return b.pages(d, func() {
 				d.exec("delete from oxbow.settings where key = 'consistency'")
 				must.Get(consistency.CheckNext(b.ctx, d, time.Now(), 40, func(consistency.Problem) error { return nil }))
 			})
 		}},
-		step("sweep: given up", func(ctx context.Context, tx pgx.Tx) error {
+		sweep("given up", func(ctx context.Context, tx pgx.Tx) error {
 			return last(store.GivenUpEmbeds(ctx, tx, past, 100))
 		}),
-		step("sweep: recent memories", func(ctx context.Context, tx pgx.Tx) error {
+		sweep("recent memories", func(ctx context.Context, tx pgx.Tx) error {
 			return last(store.LostRecently(ctx, tx, past, 2000, embedding.LocalModel))
 		}),
-		step("sweep: walk", func(ctx context.Context, tx pgx.Tx) error {
+		sweep("walk", func(ctx context.Context, tx pgx.Tx) error {
 			return last(store.LostAnywhere(ctx, tx, past, 2000, embedding.LocalModel))
 		}),
-		step("sweep: messages", func(ctx context.Context, tx pgx.Tx) error {
+		sweep("messages", func(ctx context.Context, tx pgx.Tx) error {
 			return last(store.LostMessages(ctx, tx, past, 500))
 		}),
-		step("sweep: triggers", func(ctx context.Context, tx pgx.Tx) error {
+		sweep("triggers", func(ctx context.Context, tx pgx.Tx) error {
 			return last(store.DueTriggers(ctx, tx, 500, time.Now()))
 		}),
-		step("sweep: reviews", func(ctx context.Context, tx pgx.Tx) error {
+		sweep("reviews", func(ctx context.Context, tx pgx.Tx) error {
 			return last(store.DueReviews(ctx, tx, 500))
 		}),
-		step("sweep: forgotten", func(ctx context.Context, tx pgx.Tx) error {
+		sweep("forgotten", func(ctx context.Context, tx pgx.Tx) error {
 			return last(store.EraseForgotten(ctx, tx, past, 200))
 		}),
-		step("sweep: statistics", func(ctx context.Context, tx pgx.Tx) error {
+		sweep("statistics", func(ctx context.Context, tx pgx.Tx) error {
 			return last(store.RecountTerms(ctx, tx, 10))
 		}),
-		step("sweep: entities", func(ctx context.Context, tx pgx.Tx) error {
+		sweep("entities", func(ctx context.Context, tx pgx.Tx) error {
 			return last(store.NoteOldEntities(ctx, tx, 20))
 		}),
 		step("settle, 20 traits", func(_ context.Context, tx pgx.Tx) error {

@@ -37,11 +37,11 @@ var benchmarks = []struct {
 	{"reflect", "memories reflected on a second, and as a history grows", reflection},
 	{"extract", "messages extracted a second", extraction},
 	{"reconcile", "facts of applications compared with the current ones, a second", reconciling},
-	{"abstract", "pages that conclusions touch, as a history grows", abstracting},
 	{"merge", "what a new memory may be merged with, as a history grows", merging},
 	{"serve", "the HTTP API against SQL and the Go client", serving},
 	{"mcp", "the memory of a server with many sessions of MCP", sessions},
 	{"growth", "pages touched as the database grows to 1,000,000 memories", growth},
+	{"person", "pages that jobs and reads touch, as a person's history grows to 40,000 memories", person},
 	{"soak", "a mixed load for -size minutes (30), a row of figures every 30 seconds", soaking},
 }
 
