@@ -280,8 +280,8 @@ begin
            'modality', nullif(b.modality_weight, 1), 'session', b.session_id, 'level', nullif(b.level, 'full'),
            'left_out', case when recall.mode = 'debug' then
              oxbow.recall_left_out(recall.user_id, b.type, b.id, _filter) end,
-           'suppressed', case when recall.mode = 'debug' and b.id = any(
-             oxbow.suppressed(recall.user_id, recall.query, _now)) then true end))
+           'suppressed', case when recall.mode = 'debug' then nullif(b.id = any(
+             oxbow.suppressed(recall.user_id, recall.query, _now)), false) end))
          || case when b.type = 'trait' then jsonb_strip_nulls(jsonb_build_object(
            'stage_boost', b.stage_boost, 'stage', b.stage, 'subtype', b.trait_subtype,
            'confidence', coalesce((_then #>> array[b.id::text, 'confidence'])::double precision,

@@ -181,18 +181,22 @@ $$;
 call oxbow.grant_worker('question_terms');
 
 -- term_weights returns how much each term tells of a question of the user: ln(1 + n / (1 + df)), the inverse document
--- frequency among the user's memories.
+-- frequency among the user's memories. A term of 1,000 memories or more tells as little as one of all, so that it need
+-- not be counted further.
 create or replace function oxbow.term_weights(_user_id text, _terms text[]) returns double precision[]
 language plpgsql stable set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_indexscan = off
+  set random_page_cost = 0 set cpu_operator_cost = 0 set jit = off as $$
 declare
   _n constant bigint := (select coalesce(sum(s.documents), 0) from oxbow.memory_term_stats s where s.user_id = _user_id);
 begin
   return (
-    select array_agg(ln(1 + _n::double precision / (1 + (
-             select count(*) from oxbow.memory_terms t
-              where t.user_id = _user_id and t.tsv @@ oxbow.term_query(a.term)))) order by a.nth)
-      from unnest(_terms) with ordinality a(term, nth));
+    select array_agg(ln(1 + _n::double precision / (1 + case when d.n < 1000 then d.n else _n end)) order by a.nth)
+      from unnest(_terms) with ordinality a(term, nth)
+     cross join lateral (
+       select count(*) as n
+         from (select from oxbow.memory_terms t
+                where t.user_id = _user_id and t.tsv @@ oxbow.term_query(a.term) limit 1000) t) d);
 end $$;
 call oxbow.grant_worker('term_weights');
 
@@ -205,32 +209,21 @@ declare
   _terms text[];
   _weights double precision[];
   _alike constant double precision := oxbow.policy('feedback_similar');
-  _found uuid[];
-  s record;
 begin
   if not exists (select from oxbow.suppressions o where o.user_id = _user_id and o.expires_at > _now) then
     return null;
   end if;
   _terms := oxbow.question_terms(_query);
-  for s in
-    select o.memory_id, o.terms, o.weights, o.terms is null as always,
-           (select sum(w.weight) from unnest(o.terms, o.weights) w(term, weight) where w.term = any(_terms)) as shared,
-           (select sum(w.weight) from unnest(o.weights) w(weight)) as every
+  _weights := oxbow.term_weights(_user_id, _terms);
+  return (
+    select array_agg(o.memory_id)
       from (select * from oxbow.suppressions o where o.user_id = _user_id and o.expires_at > _now
              order by o.expires_at desc limit 500) o
-  loop
-    if s.always then
-      _found := _found || s.memory_id;
-      continue;
-    end if;
-    continue when coalesce(s.shared, 0) < _alike * s.every;
-    _weights := coalesce(_weights, oxbow.term_weights(_user_id, _terms));
-    if s.shared >= _alike * (s.every + (select coalesce(sum(w.weight), 0) from unnest(_terms, _weights) w(term, weight)
-                                         where w.term <> all(s.terms))) then
-      _found := _found || s.memory_id;
-    end if;
-  end loop;
-  return _found;
+     where o.terms is null or o.terms && _terms and (
+       select sum(w.weight) filter (where w.term = any(_terms)) >= _alike * (sum(w.weight) + (
+                select coalesce(sum(q.weight), 0) from unnest(_terms, _weights) q(term, weight)
+                 where q.term <> all(o.terms)))
+         from unnest(o.terms, o.weights) w(term, weight)));
 end $$;
 call oxbow.grant_worker('suppressed');
 
