@@ -146,8 +146,8 @@ begin
 
   -- used
   select count(*) as answers, count(*) filter (where _m.id = any(a.used)) as used into _uses
-    from (select a.used from oxbow.answers a where a.user_id = _m.user_id and _m.id = any(a.recalled)
-           order by a.at desc limit 1000) a;
+    from (select a.recalled, a.used from oxbow.answers a where a.user_id = _m.user_id order by a.at desc limit 1000) a
+   where _m.id = any(a.recalled);
   aspect := 'used';
   refs := '[]';
   sentence := case
