@@ -46,6 +46,7 @@ create table oxbow.conclusions (
   foreign key (user_id, memory_type, memory_id) references oxbow.memories (user_id, memory_type, id) on delete cascade
 );
 create index conclusions_topic_idx on oxbow.conclusions (user_id, topic);
+create index conclusions_surest_idx on oxbow.conclusions (user_id, confidence desc, topic);
 
 ---- create above / drop below ----
 

@@ -48,6 +48,7 @@ create table oxbow.intentions (
   unique nulls distinct (user_id, parent_id, due_at)
 );
 create index intentions_live_idx on oxbow.intentions (user_id, due_at) where state in ('open', 'due');
+create index intentions_words_idx on oxbow.intentions (user_id, md5(lower(content))) where state = 'open';
 create index intentions_remind_idx on oxbow.intentions (remind_at) where state = 'open' and remind_at is not null;
 create unique index intentions_message_idx on oxbow.intentions (user_id, message_id, content)
   where message_id is not null and parent_id is null;
@@ -65,6 +66,7 @@ create table oxbow.webhooks (
   constraint url_http check (url ~ '^https?://[^[:space:]]+$' and octet_length(url) <= 2000
     or oxbow.reject('url', url, 'must be an http or https address of at most 2,000 bytes'))
 );
+create index webhooks_live_idx on oxbow.webhooks (created_at, id) where disabled_at is null;
 
 ---- create above / drop below ----
 

@@ -193,6 +193,8 @@ CREATE TABLE oxbow.conclusions (
 ALTER TABLE ONLY oxbow.conclusions
     ADD CONSTRAINT conclusions_pkey PRIMARY KEY (user_id, memory_type, memory_id);
 
+CREATE INDEX conclusions_surest_idx ON oxbow.conclusions USING btree (user_id, confidence DESC, topic);
+
 CREATE INDEX conclusions_topic_idx ON oxbow.conclusions USING btree (user_id, topic);
 
 ALTER TABLE ONLY oxbow.conclusions
@@ -617,6 +619,8 @@ CREATE INDEX intentions_live_idx ON oxbow.intentions USING btree (user_id, due_a
 CREATE UNIQUE INDEX intentions_message_idx ON oxbow.intentions USING btree (user_id, message_id, content) WHERE ((message_id IS NOT NULL) AND (parent_id IS NULL));
 
 CREATE INDEX intentions_remind_idx ON oxbow.intentions USING btree (remind_at) WHERE ((state = 'open'::text) AND (remind_at IS NOT NULL));
+
+CREATE INDEX intentions_words_idx ON oxbow.intentions USING btree (user_id, md5(lower(content))) WHERE (state = 'open'::text);
 
 -- job_schedules
 
@@ -2491,6 +2495,8 @@ CREATE TABLE oxbow.webhooks (
 
 ALTER TABLE ONLY oxbow.webhooks
     ADD CONSTRAINT webhooks_pkey PRIMARY KEY (id);
+
+CREATE INDEX webhooks_live_idx ON oxbow.webhooks USING btree (created_at, id) WHERE (disabled_at IS NULL);
 
 -- weight_log
 

@@ -386,10 +386,13 @@ begin
                 where l.user_id = c.user_id and l.to_type = 'fact' and l.to_id = m.id and l.relation = 'contradicts'
                order by 1)
     from oxbow.conclusions c
-    join oxbow.memories_fact m on m.user_id = c.user_id and m.id = c.memory_id
+   cross join lateral (
+    select m.* from oxbow.memories_fact m
+     where m.user_id = c.user_id and m.id = c.memory_id and m.forgotten_at is null and m.sensitivity < 2
+       and (conclusions_of.versions or m.expired_at is null) offset 0) m
    where c.user_id = conclusions_of.user_id and (conclusions_of.topic is null or c.topic = conclusions_of.topic)
-     and m.forgotten_at is null and m.sensitivity < 2 and (conclusions_of.versions or m.expired_at is null)
-   order by m.expired_at is not null, c.confidence desc, c.topic, m.created_at desc, m.id
+   order by case when conclusions_of.versions then m.expired_at is not null end, c.confidence desc, c.topic,
+            m.created_at desc, m.id
    limit conclusions_of.max_results;
 end $$;
 call oxbow.grant_app('conclusions_of');

@@ -48,9 +48,12 @@ declare
   _id uuid;
 begin
   perform pg_advisory_xact_lock(hashtextextended('oxbow.intentions ' || _new.user_id, 0));
-  select i.id into _id from oxbow.intentions i
-   where i.user_id = _new.user_id and (i.external_id = _new.external_id
-      or i.message_id = _new.message_id and i.content = _new.content and i.parent_id is null);
+  select i.id into _id
+    from (select i.id from oxbow.intentions i where i.user_id = _new.user_id and i.external_id = _new.external_id
+          union all
+          select i.id from oxbow.intentions i
+           where i.user_id = _new.user_id and i.message_id = _new.message_id and i.content = _new.content
+             and i.parent_id is null) i;
   if found then
     return _id;
   end if;
@@ -62,7 +65,8 @@ begin
          kind = _new.kind
    where i.user_id = _new.user_id and _new.external_id is null
      and i.id = (select n.id from oxbow.intentions n
-                  where n.user_id = _new.user_id and n.state = 'open' and lower(n.content) = lower(_new.content)
+                  where n.user_id = _new.user_id and n.state = 'open'
+                    and md5(lower(n.content)) = md5(lower(_new.content))
                     and n.parent_id is null
                   order by n.created_at desc limit 1)
   returning i.id into _id;
@@ -219,7 +223,7 @@ $$;
 call oxbow.grant_worker('advance_intention');
 
 -- hear_intentions stores what an extraction heard in a conversation, in order. What closes an intention closes the live
--- one that shares most of its words with it, at least half of them.
+-- one that shares most of its words with it, at least half of them, among the 500 that are due first.
 create or replace function oxbow.hear_intentions(_user_id text, _session_id text, _heard jsonb) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -235,9 +239,11 @@ begin
   loop
     if _found.closes <> '' then
       select i.id into _id
-        from oxbow.intentions i, lateral (
+        from (select * from oxbow.intentions i
+               where i.user_id = _user_id and i.state in ('open', 'due') order by i.due_at limit 500) i,
+             lateral (
           select oxbow.terms_shared(oxbow.question_terms(_found.content), oxbow.question_terms(i.content)) as share) s
-       where i.user_id = _user_id and i.state in ('open', 'due') and i.recurrence is null and s.share >= 0.5
+       where i.recurrence is null and s.share >= 0.5
        order by s.share desc, i.created_at desc, i.id limit 1;
       if found then
         perform oxbow.close_intention(_user_id, _id, _found.closes, _found.content);
