@@ -32,7 +32,6 @@ var _ = describe(Kind{
 
 // Limits of a run.
 const (
-	moltDepth      = 20 // results of a replayed recall
 	moltCandidates = 16
 	moltHistory    = 200 // strategies looked at
 )
@@ -292,11 +291,7 @@ func (m *molting) replay(ctx context.Context, metric string, c molt.Change, from
 	var values []float64
 	for i := from; i < len(m.answers); i += step {
 		a := m.answers[i]
-		depth := moltDepth
-		if metric == molt.F1 {
-			depth = max(1, min(len(a.Recalled), moltDepth))
-		}
-		found, err := store.ReplayAnswer(ctx, m.DB, a, m.vectors[i], c, depth)
+		found, err := store.ReplayAnswer(ctx, m.DB, a, m.vectors[i], c, a.Depth(metric))
 		switch {
 		case err != nil:
 			return nil, err

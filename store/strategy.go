@@ -61,6 +61,13 @@ func ReplayedAnswers(ctx context.Context, db DB, limit int) ([]molt.Answer, erro
 		select user_id, id, at, query, recalled, used, faded, conflicting from oxbow.replayed_answers($1)`, limit)
 }
 
+// AnswersOf returns the latest answers of a user that used a memory, at most limit, without Faded and Conflicting.
+func AnswersOf(ctx context.Context, db DB, userID string, limit int) ([]molt.Answer, error) {
+	return list[molt.Answer](ctx, db, "read answers", `
+		select user_id, id, at, query, recalled, used from oxbow.answers
+		 where user_id = $1 and used <> '{}' and query <> '' order by at desc, id limit $2`, userID, limit)
+}
+
 // AnswersBetween returns the latest answers of all users between two moments, at most limit. A zero moment is no bound.
 // They include those that used nothing, because a worse setting finds nothing to use.
 func AnswersBetween(ctx context.Context, db DB, limit int, after, before time.Time) ([]molt.Answer, error) {

@@ -30,12 +30,13 @@ type evalFlags struct {
 	work          workFlags
 	keep, extract bool
 	limit         int
+	user          string
 }
 
 func evalCommand(a *app) *cobra.Command {
 	var flags evalFlags
 	cmd := &cobra.Command{
-		Use:   "eval FILE",
+		Use:   "eval FILE | --user USER",
 		Short: "Measure recall with questions whose answers are known",
 		Long: `Measure recall with a JSON Lines file of memories and questions, which may be compressed with gzip; "-" is
 standard input:
@@ -50,11 +51,21 @@ users.
 
 A file may hold lives instead, such as examples/weights.jsonl (docs/weight.md): what happens to a user's memories,
 and which of them must then outweigh, outrank or replace others. The command plays them as a worker, which also runs
-other waiting jobs of the database, and prints the checks that do not hold.`,
-		Args: cobra.ExactArgs(1),
+other waiting jobs of the database, and prints the checks that do not hold.
+
+With --user, the questions are those of a user's latest answers, and the memories that each answer used are what
+recall should find with the present policies (docs/molt.md). It changes nothing, and prints the number of answers,
+the mean reciprocal rank of the first used memory, and F1.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.limit < 0 {
 				return usagef("invalid --limit-questions %d: expected 0 or more", flags.limit)
+			}
+			if (len(args) == 1) == (flags.user != "") {
+				return usagef("expected either FILE or --user")
+			}
+			if flags.user != "" {
+				return a.evalUser(cmd, &flags)
 			}
 			return a.eval(cmd, args[0], &flags)
 		},
@@ -62,11 +73,14 @@ other waiting jobs of the database, and prints the checks that do not hold.`,
 	f := cmd.Flags()
 	a.jsonFlag(f)
 	f.BoolVar(&flags.keep, "keep", false, "do not erase the temporary users")
-	f.IntVar(&flags.limit, "limit-questions", 0, "ask only this many questions, spread over the file (default: all)")
+	f.IntVar(&flags.limit, "limit-questions", 0, "ask only this many questions, spread over the file, or the latest of a user (default: all, or molt_sample)")
+	userFlag(f, &flags.user, "user whose answers to ask again")
 	f.BoolVar(&flags.extract, "extract", false,
 		"load the memories as messages, extract memories from them, and count their sources as results")
 	flags.work.embedding.add(f)
 	flags.work.reasoner.add(f, &flags.work.cfg)
+	cmd.MarkFlagsMutuallyExclusive("user", "keep")
+	cmd.MarkFlagsMutuallyExclusive("user", "extract")
 	return cmd
 }
 

@@ -38,6 +38,15 @@ type Answer struct {
 	Conflicting    int // recalled memories that are negated or contradicted
 }
 
+// Depth is how many results a metric of the answer looks at: for F1 as many as the application asked for.
+func (a Answer) Depth(metric string) int {
+	const most = 20
+	if metric == F1 {
+		return max(1, min(len(a.Recalled), most))
+	}
+	return most
+}
+
 // Measure returns a metric of an answer that recalled these memories, best first, and used those.
 func Measure(metric string, recalled, used []uuid.UUID) float64 {
 	first, both := 0, 0
