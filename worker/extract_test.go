@@ -466,3 +466,16 @@ func TestOlderConversationComesLate(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.river_job where metadata ? 'snoozes' and kind = 'extract'`),
 		"nothing was tried in vain")
 }
+
+// What a person says later is not placed before what an application stored, though it began earlier.
+func TestLaterStatementReplacesAStoredFact(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.memories (user_id, content, created_at) values
+		('mia', 'I live in Utrecht.', now() - interval '10 days'), ('林', '我住在南京。', now() - interval '10 days')`)
+	b.work()
+	b.say("mia", "s1", "No, that's wrong, I moved to Leipzig a month ago.")
+	b.say("林", "s1", "你记错了，我上个月搬到了杭州。")
+	b.work()
+	require.Equal(t, "I moved to Leipzig a month ago. | 我上个月搬到了杭州。", get[string](b, `
+		select string_agg(content, ' | ' order by user_id) from oxbow.memories where memory_type = 'fact' and expired_at is null`))
+}
