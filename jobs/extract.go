@@ -146,7 +146,7 @@ func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[Ex
 			return did, err
 		}
 	}
-	if e.answers {
+	if e.answers || job.Args.Retry { // later messages may have been judged without these
 		if err := enqueue(ctx, tx, JudgeArgs{UserID: e.Session.UserID, SessionID: e.Session.ID}); err != nil {
 			return did, err
 		}

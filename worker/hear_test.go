@@ -6,6 +6,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A complaint is heard even if its message is extracted after later ones that were judged.
+func TestJudgeLateMessages(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.messages (user_id, session_id, seq, role, content, extract_failures) values
+		('ann', 's', 1, 'user', 'What colour is the boat?', 0), ('ann', 's', 2, 'assistant', 'Green.', 0),
+		('ann', 's', 3, 'user', 'No, that is wrong, it is blue.', 1), ('ann', 's', 4, 'assistant', 'I see: blue.', 0),
+		('ann', 's', 5, 'user', 'Thanks, that helps.', 0)`)
+	b.exec(`select oxbow.end_session('ann', 's')`)
+	b.work()
+	require.Equal(t, "thanks", get[string](b, `select string_agg(kind, ', ') from oxbow.feedback_signals`))
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+		values ('extract', 'extract', 25, '{"user_id": "ann", "session_id": "s", "retry": true}')`)
+	b.work()
+	require.Equal(t, "correction, thanks", get[string](b, `
+		select string_agg(kind, ', ' order by kind) from oxbow.feedback_signals`))
+}
+
 // What a person asks an assistant to do from now on is heard once, replaced and taken back, in both languages.
 func TestHearInstructions(t *testing.T) {
 	b := setup(t)

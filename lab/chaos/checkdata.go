@@ -225,7 +225,7 @@ func (k *checker) orphans() int {
 		{"memories", "trait_parent_id", "memories"}, {"sessions", "summary_id", "memories"},
 		{"messages", "session_id", "sessions"}, {"memory_sources", "message_id", "messages"},
 		{"document_chunks", "file_id", "document_files"}, {"entities", "community_id", "communities"},
-		{"feedback_signals", "answer_id", "answers"}, {"feedback_signals", "message_id", "messages"},
+		{"feedback_signals", "message_id", "messages"},
 		{"instructions", "message_id", "messages"}, {"instructions", "replaced_by", "instructions"},
 		{"intentions", "message_id", "messages"}, {"intentions", "parent_id", "intentions"},
 		{"skills", "message_id", "messages"}, {"skills", "replaced_by", "skills"},
