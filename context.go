@@ -33,6 +33,8 @@ type ContextQuery struct {
 	// "communities", groups of people and things that belong together, those that Text names if there is one, and
 	// "skills", those for the situation in Text if there is one, with their steps.
 	Include []string
+	// SessionID is the conversation. Instructions that hold in one conversation alone are included only in that.
+	SessionID string
 	// Now is the reference time for decay and recency. Default: the database's clock.
 	Now time.Time
 	// Embedding is the vector of Text, made with the database's model, if the application has it.
@@ -121,6 +123,6 @@ func (q ContextQuery) params() (store.ContextParams, error) {
 	return store.ContextParams{
 		UserID: q.UserID, Query: q.Text, Embedding: q.Embedding, MaxTokens: given(q.MaxTokens), Types: p.Types,
 		Contexts: p.Contexts,
-		Agent:    p.Agent, AtNow: p.AtNow, Include: q.Include,
+		Agent:    p.Agent, AtNow: p.AtNow, Include: q.Include, SessionID: given(q.SessionID),
 	}, nil
 }

@@ -1,6 +1,7 @@
 package sqlcode_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +79,19 @@ func TestDueInContext(t *testing.T) {
 	require.Equal(t, "## How the user wants to be answered\n- Be brief\n## Due and coming up\n"+
 		"- Pay the rent (due since 2026-05-13 09:00)\n- Swim (due 2026-05-13 13:00)",
 		one[string](t, tx, "select oxbow.context($1, now => $2)", ann(t), at))
+
+	// the query of a turn may say that a condition is met
+	exec(t, tx, "select oxbow.intend($1, 'Buy milk', condition => 'when I am at the supermarket')", ann(t))
+	exec(t, tx, "select oxbow.intend($1, '到家的时候浇花', condition => '到家的时候')", ann(t))
+	for query, want := range map[string]string{"I'm at the supermarket, what else?": "- Buy milk: when I am at the supermarket",
+		"我到家了": "- 到家的时候浇花"} {
+		block := one[string](t, tx, "select oxbow.context($1, $2, now => $3)", ann(t), query, at)
+		require.Contains(t, block, "13:00)\n"+want)
+		require.Equal(t, 1, strings.Count(block, "浇花")+strings.Count(block, "milk"), query)
+	}
+	exec(t, tx, "update oxbow.users set language = 'zh' where user_id = $1", ann(t))
+	require.Contains(t, one[string](t, tx, "select oxbow.context($1, now => $2)", ann(t), at),
+		"- Pay the rent（已到期，2026-05-13 09:00）\n- Swim（2026-05-13 13:00）")
 }
 
 // An intention becomes due once; a recurring one stays open and has an occurrence for each time.

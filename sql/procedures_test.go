@@ -76,6 +76,11 @@ func TestInstructionsInContext(t *testing.T) {
 	require.Equal(t, "## How the user wants to be answered\n- Always answer me in German\n"+rest, block(""))
 	require.Equal(t, "## How the user wants to be answered\n- Call me Sam\n- Always answer me in German\n"+rest,
 		block(", agent => 'a'"))
+	exec(t, tx, "select oxbow.instruct($1, 'Answer in French here', 'language', session_id => 's1')", ann(t))
+	require.Equal(t, "## How the user wants to be answered\n- Answer in French here\n- Always answer me in German\n"+rest,
+		block(", session_id => 's1'"))
+	require.NotContains(t, block(", session_id => 's2'"), "French")
+	exec(t, tx, "select oxbow.end_instruction($1, id) from oxbow.instructions_of($1) where session = 's1'", ann(t))
 	require.Equal(t, []string{"Call me Sam false", "Always answer me in German false", "Prefers short answers true"},
 		all[string](t, tx, "select content || ' ' || inferred from oxbow.instructions_of($1)", ann(t)))
 	exec(t, tx, "select oxbow.instruct($1, 'Say ' || n || repeat(' very loud', 20)) from generate_series(1, 40) n", ann(t))

@@ -18,6 +18,7 @@ type ContextParams struct {
 	Agent     *string
 	AtNow     *time.Time
 	Include   []string
+	SessionID *string
 }
 
 // ContextPart is one line of a prompt block.
@@ -43,7 +44,7 @@ func Context(ctx context.Context, db DB, p ContextParams) ([]ContextPart, Embedd
 	return collectWithModel[ContextPart](ctx, db, `
 		select section, id, memory_type as type, stage, at, text, line, tokens, modality, reference
 		from oxbow.context_parts(user_id => $1, query => $2, embedding => $3, max_tokens => coalesce($4::integer, 1000),
-		  types => $5,
-		       contexts => $6, agent => $7, now => $8, include => $9)`,
-		p.UserID, p.Query, halfVector(p.Embedding), p.MaxTokens, p.Types, p.Contexts, p.Agent, p.AtNow, p.Include)
+		  types => $5, contexts => $6, agent => $7, now => $8, include => $9, session_id => $10)`,
+		p.UserID, p.Query, halfVector(p.Embedding), p.MaxTokens, p.Types, p.Contexts, p.Agent, p.AtNow, p.Include,
+		p.SessionID)
 }

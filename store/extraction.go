@@ -231,10 +231,10 @@ func WriteExtraction(ctx context.Context, db DB, e Extraction) (counts Extractio
 	if err != nil {
 		return counts, staleTarget(err)
 	}
-	if err := hearInstructions(ctx, db, e); err != nil {
+	if err := hearIntentions(ctx, db, e); err != nil {
 		return counts, err
 	}
-	if err := hearIntentions(ctx, db, e); err != nil {
+	if err := hearInstructions(ctx, db, e); err != nil {
 		return counts, err
 	}
 	if _, err := WriteVectors(ctx, db, e.Model, Refs(e.Session.UserID, ids), vectors); err != nil {

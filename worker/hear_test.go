@@ -58,6 +58,10 @@ func TestHearInstructions(t *testing.T) {
 	require.Equal(t, []string{"language: From now on answer me in English."}, current("sam"))
 	say("sam", "3", "Never mention my diet.", "Ok.", "Hm, never mind.")
 	require.Equal(t, []string{"language: From now on answer me in English."}, current("sam"))
+	say("sam", "4", "Never mention my weight.", "Ok.", "Remind me tomorrow at 8 to water the plants.", "Ok.", "Never mind.")
+	require.ElementsMatch(t, []string{"language: From now on answer me in English.", "avoid: Never mention my weight."},
+		current("sam"), "the reminder was the last")
+	require.Equal(t, "dropped Never mind.", get[string](b, `select state || ' ' || reason from oxbow.intentions where user_id = 'sam'`))
 	say("林", "1", "以后别叫我全名。", "好的。", "每次我发发票给你的时候,先记金额,再归档,最后告诉我总数。")
 	require.Equal(t, []string{"address: 以后别叫我全名。"}, current("林"))
 	var steps int

@@ -31,6 +31,7 @@ The embedding flags must select the model of the database's vectors.`,
 	typesFlag(f, &q.Types, "only these types, of fact, episodic and trait by default", store.MemoryTypes()...)
 	f.StringSliceVar(&q.Contexts, "context", nil, "only these contexts, and general traits: work, personal, …")
 	f.StringVar(&q.AgentID, "agent", "", "only facts and episodes of this agent")
+	f.StringVar(&q.SessionID, "session", "", "the conversation, for instructions that hold in it alone")
 	now := momentFlag(f, "now", "reference time for decay and recency, in the user's time zone (default: now)")
 	f.BoolVar(&q.WordsOnly, "words-only", false, "do not search vectors")
 	a.jsonFlag(f)

@@ -78,20 +78,22 @@ return '## ' || case _section
 create or replace function oxbow.due_remark(_at timestamp, _precision text, _due boolean, _chinese boolean) returns text
 language sql immutable parallel safe
 return case when _at is null then ''
-  else ' (' || case when _due then case when _chinese then '已到期，' else 'due since ' end
-                    else case when _chinese then '' else 'due ' end end
+  else case when _chinese then '（' else ' (' end
+    || case when _due then case when _chinese then '已到期，' else 'due since ' end
+            else case when _chinese then '' else 'due ' end end
     || to_char(_at, case _precision when 'minute' then 'YYYY-MM-DD HH24:MI' when 'month' then 'YYYY-MM'
                                     when 'year' then 'YYYY' else 'YYYY-MM-DD' end)
-    || case when _precision = 'week' then case when _chinese then ' 那一周' else ', that week' end else '' end || ')' end;
+    || case when _precision = 'week' then case when _chinese then '那一周' else ', that week' end else '' end
+    || case when _chinese then '）' else ')' end end;
 
 -- emotion_line describes a row of an emotional profile.
 create or replace function oxbow.emotion_line(_aspect text, _name text, _valence double precision,
   _shift double precision, _chinese boolean) returns text
 language sql immutable parallel safe
 return case _aspect
-  when 'baseline' then case when _chinese then '总体心情' else 'Usually ' end
-  when 'mood' then case when _chinese then '最近心情' else 'Lately ' end
-  when 'trigger' then case when _chinese then '谈到' || _name || '时' else 'When it is about ' || _name || ': ' end
+  when 'baseline' then case when _chinese then '总体心情：' else 'Usually ' end
+  when 'mood' then case when _chinese then '最近心情：' else 'Lately ' end
+  when 'trigger' then case when _chinese then '谈到' || _name || '时：' else 'When it is about ' || _name || ': ' end
   else case when _chinese then '能让心情好转：' || _name else 'Gets calmer with ' || _name end end
   || case when _aspect = 'calms' then '' when _chinese
        then case when _valence > 0.2 then '愉快' when _valence < -0.2 then '低落' else '平静' end

@@ -44,8 +44,10 @@ begin
    order by array_position('{instruction,core,preference,behavior}', p.section), o.place;
 end $$;
 
--- context_instructions returns the standing instructions that hold, the most important first.
-create or replace function oxbow.context_instructions(_user_id text, _contexts text[], _agent text, _now timestamptz)
+-- context_instructions returns the standing instructions that hold in a conversation, the most important first, and those
+-- for this conversation before others.
+drop function if exists oxbow.context_instructions(text, text[], text, timestamptz);
+create or replace function oxbow.context_instructions(_user_id text, _contexts text[], _agent text, _session_id text)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
   tendencies jsonb, modality text, reference text)
 language plpgsql stable as $$
@@ -55,26 +57,34 @@ begin
   select 'instruction', i.id, 'instruction', null::text, i.created_at, null::text, i.content, null::jsonb, 'text',
          null::text
     from oxbow.instructions i
-   where i.user_id = _user_id and i.ended_at is null and i.session_id is null
+   where i.user_id = _user_id and i.ended_at is null
+     and (i.session_id is null or i.session_id = _session_id)
      and (i.agent_id is null or i.agent_id = _agent)
      and (i.context is null or _contexts is null or i.context = any(_contexts))
-   order by i.priority desc, i.created_at desc, i.id;
+   order by i.priority desc, i.session_id is null, i.created_at desc, i.id;
 end $$;
 
--- context_due returns the intentions of the user that are due or come up soon, the earliest first.
-create or replace function oxbow.context_due(_user_id text, _now timestamptz)
+-- context_due returns the intentions of the user that are due or come up soon, the earliest first, and then those whose
+-- condition shares at least half of its words with the query.
+drop function if exists oxbow.context_due(text, timestamptz);
+create or replace function oxbow.context_due(_user_id text, _query text, _now timestamptz)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
   tendencies jsonb, modality text, reference text)
 language plpgsql stable as $$
 #variable_conflict error
+declare
+  _terms constant text[] := oxbow.question_terms(_query);
 begin
   return query
   select 'due', i.id, 'intention', case when i.state = 'due' or i.remind_at <= _now then 'due' else 'open' end, i.due_at,
-         i.precision, i.content, null::jsonb, 'text', null::text
+         i.precision, i.content || case when strpos(lower(i.content), lower(i.condition)) > 0 then ''
+           else coalesce(': ' || i.condition, '') end, null::jsonb, 'text', null::text
     from oxbow.intentions i
    where i.user_id = _user_id and i.state in ('open', 'due')
      and (i.state = 'due' and (i.remind_at is null or i.remind_at <= _now)
-       or i.due_at <= _now + make_interval(secs => 3600 * oxbow.policy('context_due_hours')))
+       or i.due_at <= _now + make_interval(secs => 3600 * oxbow.policy('context_due_hours'))
+       or oxbow.terms_shared(_terms, oxbow.question_terms(regexp_replace(i.condition,
+            '^(等|当|如果|只要|下次|一)|的?时候|[之以]?后|时$', ' ', 'g'))) >= 0.5)
    order by i.due_at, i.created_at, i.id limit 50;
 end $$;
 
@@ -189,16 +199,17 @@ end $$;
 --   agent             only facts, episodes and documents of that agent; traits belong to the person
 --   now               the reference time for decay and recency
 --   include           what else to include, of profile, emotion, communities and skills
+--   session_id        the conversation, for instructions that hold in it alone
 -- A part is a line of the block: its section (instruction, due, core, preference, behavior, profile, emotion,
 -- community, skill, memory), the memory, its text, and the line as printed. The first line of a section includes the
 -- heading. tokens is the cost of the line. Sections come in the order above. A part that does not fit is skipped, except that
 -- core traits end with the first one that does not fit. Instructions have at most the share context_instructions of
 -- max_tokens, what is due the share context_due, a trait at most 60 tokens, all behaviors together a quarter of
 -- max_tokens, and any other memory a quarter too (but at least 40).
-drop function if exists oxbow.context_parts(text, text, halfvec, integer, text[], text[], text, timestamptz);
+drop function if exists oxbow.context_parts(text, text, halfvec, integer, text[], text[], text, timestamptz, text[]);
 create or replace function oxbow.context_parts(user_id text, query text default null, embedding halfvec default null,
   max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,
-  now timestamptz default null, include text[] default null)
+  now timestamptz default null, include text[] default null, session_id text default null)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, text text, line text,
   tokens integer, modality text, reference text)
 language plpgsql stable security definer as $$
@@ -240,9 +251,10 @@ begin
 
   for _part in
     -- a query does not run if those before it fill the block
-    select * from oxbow.context_instructions(context_parts.user_id, context_parts.contexts, context_parts.agent, _now)
+    select * from oxbow.context_instructions(context_parts.user_id, context_parts.contexts, context_parts.agent,
+                    context_parts.session_id)
     union all
-    select * from oxbow.context_due(context_parts.user_id, _now)
+    select * from oxbow.context_due(context_parts.user_id, context_parts.query, _now)
     union all
     select * from oxbow.context_traits(context_parts.user_id, context_parts.query, context_parts.embedding,
                     context_parts.max_tokens, context_parts.contexts, _now)
@@ -266,7 +278,7 @@ begin
     reference := _part.reference;
     if section = 'instruction' then -- a trait about how to be answered was not said, but inferred
       text := oxbow.shorten(_part.content, _memory);
-      line := '- ' || text || case when _part.memory_type <> 'trait' then '' when _chinese then '(推断)'
+      line := '- ' || text || case when _part.memory_type <> 'trait' then '' when _chinese then '（推断）'
                                    else ' (inferred)' end;
     elsif section = 'due' then
       text := oxbow.shorten(_part.content, _memory);
@@ -311,14 +323,15 @@ call oxbow.grant_app('context_parts');
 -- context returns the prompt block as one text, the lines of oxbow.context_parts, which documents the
 -- arguments. The result is empty for an unknown user and never null. It has at most max_tokens by
 -- oxbow.estimate_tokens.
-drop function if exists oxbow.context(text, text, halfvec, integer, text[], text[], text, timestamptz);
+drop function if exists oxbow.context(text, text, halfvec, integer, text[], text[], text, timestamptz, text[]);
 create or replace function oxbow.context(user_id text, query text default null, embedding halfvec default null,
   max_tokens integer default 1000, types text[] default null, contexts text[] default null, agent text default null,
-  now timestamptz default null, include text[] default null) returns text
+  now timestamptz default null, include text[] default null, session_id text default null) returns text
 language plpgsql stable as $$
 begin
   return (select coalesce(string_agg(p.line, E'\n'), '')
-            from oxbow.context_parts(context.user_id, query, embedding, max_tokens, types, contexts, agent, now, include) p);
+            from oxbow.context_parts(context.user_id, query, embedding, max_tokens, types, contexts, agent, now, include,
+                   context.session_id) p);
 end $$;
 call oxbow.grant_app('context');
 

@@ -88,12 +88,15 @@ end $$;
 call oxbow.grant_app('end_instruction');
 
 -- hear_instructions stores what an extraction heard in a conversation, in order. What ends instructions ends the current
--- ones of that aspect or, without an aspect, the latest that was given in the conversation.
+-- ones of that aspect. "Never mind", without an aspect, ends what the person asked for last in the conversation: an
+-- instruction, or an intention. So the intentions are stored first.
 create or replace function oxbow.hear_instructions(_user_id text, _session_id text, _actor text, _heard jsonb)
 returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _found record;
+  _id uuid;
+  _what text;
   _new oxbow.instructions;
 begin
   for _found in
@@ -103,12 +106,24 @@ begin
   loop
     if _found.ends then
       perform pg_advisory_xact_lock(hashtextextended('oxbow.instructions ' || _user_id, 0));
+      _id := null;
+      if coalesce(_found.aspect, '') = '' then
+        select g.id, g.what into _id, _what
+          from (select i.id, i.message_id, 'instruction' as what from oxbow.instructions i
+                 where i.user_id = _user_id and i.ended_at is null and i.said_in = _session_id
+                union all
+                select n.id, n.message_id, 'intention' from oxbow.intentions n
+                 where n.user_id = _user_id and n.state in ('open', 'due') and n.said_in = _session_id) g
+          join oxbow.messages m on m.user_id = _user_id and m.id = g.message_id
+         where m.seq < (select t.seq from oxbow.messages t where t.user_id = _user_id and t.id = _found.message)
+         order by m.seq desc, g.what limit 1;
+        if _id is not null and _what = 'intention' then
+          perform oxbow.close_intention(_user_id, _id, 'dropped', _found.content);
+        end if;
+      end if;
       update oxbow.instructions i set ended_at = now(), reason = _found.content
        where i.user_id = _user_id and i.ended_at is null
-         and case when _found.aspect <> '' then i.aspect = _found.aspect
-                  else i.id = (select o.id from oxbow.instructions o
-                                where o.user_id = _user_id and o.ended_at is null and o.said_in = _session_id
-                                order by o.created_at desc, o.id limit 1) end;
+         and case when _found.aspect <> '' then i.aspect = _found.aspect else i.id = _id end;
       continue;
     end if;
     _new.user_id := _user_id;
