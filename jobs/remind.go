@@ -68,6 +68,9 @@ func (w *remindWorker) announce(ctx context.Context, tx pgx.Tx, d store.DueInten
 			return err
 		}
 	}
+	if d.DueID == uuid.Nil {
+		return nil
+	}
 	for _, hook := range hooks {
 		if err := enqueue(ctx, tx, NotifyArgs{UserID: d.UserID, Intention: d.DueID, Webhook: hook}); err != nil {
 			return err

@@ -75,7 +75,7 @@ func SnoozeIntention(ctx context.Context, db DB, userID string, id uuid.UUID, un
 type DueIntention struct {
 	UserID     string
 	ID         uuid.UUID // the recurring one, if it is
-	DueID      uuid.UUID // the one that became due
+	DueID      uuid.UUID // the one that became due; zero if it has before
 	DueAt      time.Time
 	Recurrence string
 	UserZone   string // the name of the user's time zone

@@ -94,8 +94,13 @@ func TestRemind(t *testing.T) {
 	remind(day.Add(10 * time.Hour))
 	require.Equal(t, 2, count(`state = 'due'`))
 	require.Equal(t, 1, count(`recurrence = 'FREQ=DAILY' and state = 'open' and due_at = '2026-05-15 08:00+00'`))
+	// set back to a time that was announced, it goes on without another announcement
+	_, err = b.pool.Exec(t.Context(), `update oxbow.intentions set due_at = due_at - interval '1 day',
+		remind_at = remind_at - interval '1 day' where recurrence is not null`)
+	require.NoError(t, err)
 	remind(day.Add(10 * time.Hour))
 	require.Equal(t, 2, count(`state = 'due'`))
+	require.Equal(t, 1, count(`recurrence = 'FREQ=DAILY' and state = 'open' and due_at = '2026-05-15 08:00+00'`))
 	for range 2 {
 		n, err := listening.Conn().WaitForNotification(t.Context())
 		require.NoError(t, err)

@@ -177,7 +177,7 @@ call oxbow.grant_app('upcoming');
 
 -- due_intentions makes intentions due whose time has come, at most _limit of all users, announces each on the channel
 -- oxbow.due with the user and the id, and returns them. A recurring one stays open; an occurrence of it becomes due, and
--- the caller sets its next time (advance_intention). Intentions that others have locked are left for the next run.
+-- the caller sets its next time (advance_intention); due_id is null if that occurrence was announced before. Intentions that others have locked are left for the next run.
 create or replace function oxbow.due_intentions(_now timestamptz, _limit integer)
 returns table (user_id text, id uuid, due_id uuid, due_at timestamptz, recurrence text, user_zone text)
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
@@ -202,9 +202,10 @@ begin
         became_due_at)
       values (i.user_id, i.kind, i.content, i.due_at, i.precision, i.remind_at, 'due', i.source, i.id, _now)
       on conflict do nothing returning intentions.id into due_id;
-      continue when due_id is null;
     end if;
-    perform pg_notify('oxbow.due', jsonb_build_object('user_id', i.user_id, 'id', due_id)::text);
+    if due_id is not null then
+      perform pg_notify('oxbow.due', jsonb_build_object('user_id', i.user_id, 'id', due_id)::text);
+    end if;
     return next;
   end loop;
 end $$;
