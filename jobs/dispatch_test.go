@@ -87,7 +87,7 @@ func TestDispatch(t *testing.T) {
 	require.InDelta(t, 1, d.strength(), 1e-9)
 }
 
-// One certain signal about one memory is enough, and old signals do not add up with new ones.
+// One certain signal about one memory is enough, unless it is about a question, and old signals do not add up with new ones.
 func TestDispatchCertain(t *testing.T) {
 	t.Parallel()
 	d := newDispatching(t)
@@ -98,6 +98,14 @@ func TestDispatchCertain(t *testing.T) {
 	require.Empty(t, d.dispatch())
 	d.says("complaint", "negative", 1)
 	require.Len(t, d.dispatch(), 1)
+
+	for query, adjustments := range map[string]int{"Green?": 0, "": 1} {
+		d := newDispatching(t)
+		_, err := store.GiveFeedback(t.Context(), d.pool, "ann", "user", store.Feedback{Kind: "wrong", IDs: []uuid.UUID{d.id},
+			Query: query})
+		require.NoError(t, err)
+		require.Len(t, d.dispatch(), adjustments, query)
+	}
 }
 
 // An adjusted trait is the replay of its events, before and after the adjustment is undone.

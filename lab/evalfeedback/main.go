@@ -5,7 +5,7 @@
 // RECORDS is a file for oxbow eval. For 200 of its questions, the best of the five first memories that does not answer
 // the question is complained about. It prints how many of these come back among the first five for the same question,
 // and for it asked politely or shortened. It also prints how many of as many questions of the same people about other
-// conversations get the same ten memories as before.
+// conversations get the same ten memories as before. It does so before and after the job dispatch counts the complaints.
 package main
 
 import (
@@ -70,9 +70,12 @@ func command(ctx context.Context) {
 	file := must.Get(os.ReadFile(flag.Arg(0)))
 	must.Get(client.Import(ctx, bytes.NewReader(file), oxbow.ImportOptions{}))
 	must.Get(pool.Exec(ctx, `delete from oxbow.river_job where kind not in ('embed')`))
-	w := must.Get(worker.New(ctx, worker.Config{DatabaseURL: dsn}))
-	must.OK(w.RunUntilIdle(ctx, func(store.Backlog) {}))
-	w.Close()
+	work := func() {
+		w := must.Get(worker.New(ctx, worker.Config{DatabaseURL: dsn}))
+		defer w.Close()
+		must.OK(w.RunUntilIdle(ctx, func(store.Backlog) {}))
+	}
+	work()
 
 	recall := func(user, question string, limit int) (ids []uuid.UUID, external []string) {
 		for _, r := range must.Get(client.Recall(ctx, oxbow.Query{UserID: user, Text: question, Limit: limit})).Memories {
@@ -107,27 +110,33 @@ func command(ctx context.Context) {
 	for _, q := range about {
 		must.Get(client.Feedback(ctx, q.User, oxbow.Feedback{Kind: "wrong", IDs: []uuid.UUID{q.wrong}, Query: q.Text}))
 	}
-	var same, polite, shorter, unchanged int
-	for _, q := range about {
-		if ids, _ := recall(q.User, q.Text, first); slices.Contains(ids, q.wrong) {
-			same++
+	measure := func(when string) {
+		var same, polite, shorter, unchanged int
+		for _, q := range about {
+			if ids, _ := recall(q.User, q.Text, first); slices.Contains(ids, q.wrong) {
+				same++
+			}
+			if ids, _ := recall(q.User, politely(q.Text), first); slices.Contains(ids, q.wrong) {
+				polite++
+			}
+			if ids, _ := recall(q.User, shortened(q.Text), first); slices.Contains(ids, q.wrong) {
+				shorter++
+			}
 		}
-		if ids, _ := recall(q.User, politely(q.Text), first); slices.Contains(ids, q.wrong) {
-			polite++
+		for i, q := range others {
+			if ids, _ := recall(q.User, q.Text, compared); slices.Equal(ids, before[i]) {
+				unchanged++
+			}
 		}
-		if ids, _ := recall(q.User, shortened(q.Text), first); slices.Contains(ids, q.wrong) {
-			shorter++
-		}
+		fmt.Printf("%s, %d of %d wrong memories came back for the same question\n", when, same, len(about))
+		fmt.Printf("%d of %d came back for the question asked politely\n", polite, len(about))
+		fmt.Printf("%d of %d came back for the question without a fifth of its words\n", shorter, len(about))
+		fmt.Printf("%d of %d questions about other conversations recall the same %d memories as before\n", unchanged, len(others), compared)
 	}
-	for i, q := range others {
-		if ids, _ := recall(q.User, q.Text, compared); slices.Equal(ids, before[i]) {
-			unchanged++
-		}
-	}
-	fmt.Printf("%d of %d wrong memories came back for the same question\n", same, len(about))
-	fmt.Printf("%d of %d came back for the question asked politely\n", polite, len(about))
-	fmt.Printf("%d of %d came back for the question without a fifth of its words\n", shorter, len(about))
-	fmt.Printf("%d of %d questions about other conversations recall the same %d memories as before\n", unchanged, len(others), compared)
+	measure("at once")
+	must.Get(pool.Exec(ctx, `insert into oxbow.river_job (kind, queue, max_attempts, args) values ('dispatch', 'default', 1, '{}')`))
+	work()
+	measure("after the job dispatch")
 }
 
 // The conversations from which a question can be answered: those with odd or with even numbers, or both.

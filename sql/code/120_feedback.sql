@@ -88,7 +88,10 @@ begin
   insert into oxbow.feedback_signals as s (user_id, source, kind, type, confidence, targets, action_hint, answer_id,
     session_id, query, reason, external_id, actor)
   values (feedback.user_id, 'explicit', feedback.kind, case feedback.kind when 'helpful' then 'positive'
-      else 'negative' end, 1, '{final_answer}', case feedback.kind when 'helpful' then '{prefer}'::text[]
+      else 'negative' end,
+    -- what is wrong for a question may be right, and only not answer it
+    case when feedback.kind in ('wrong', 'too_much') and coalesce(nullif(_answer.query, ''), feedback.query) is not null
+         then 0.9 else 1 end, '{final_answer}', case feedback.kind when 'helpful' then '{prefer}'::text[]
       when 'too_much' then '{penalty}' when 'wrong' then '{penalty}' else '{penalty,invalidate}' end,
     feedback.answer_id, _answer.session_id, coalesce(nullif(_answer.query, ''), feedback.query), feedback.reason,
     feedback.external_id, _actor)
