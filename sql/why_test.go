@@ -32,7 +32,8 @@ func TestWhy(t *testing.T) {
 					user, id), "\n")
 			}
 			next := one[string](t, tx, "select oxbow.supersede($1, $2::text::uuid, 'Ann lives in Braga')", user, fact)
-			exec(t, tx, "select oxbow.answered($1, 'where?', array[$2::text::uuid], array[$2::text::uuid])", user, next)
+			answer := one[string](t, tx, `select oxbow.answered($1, 'where?', array[$2::text::uuid], array[$2::text::uuid],
+				session_id => 's1')`, user, next)
 			adjustment := one[string](t, tx, "select oxbow.adjust($1, 'fact', $2, 0.5, '2 signals against it', '{}', -2, now())",
 				user, next)
 			instruction := one[string](t, tx, "select oxbow.instruct($1, 'Be brief', 'length')", user)
@@ -66,6 +67,13 @@ func TestWhy(t *testing.T) {
 			require.Contains(t, all[string](t, tx, "select sentence from oxbow.why($1, $2::text::uuid, $3)", user, instruction,
 				map[string]string{"en": "zh", "zh-CN": "en"}[language]), map[string]string{"en": "它用于每个回答。",
 				"zh-CN": "It is used for every reply."}[language], "in the language that is asked for")
+			require.Equal(t, `["`+answer+`"]`, one[string](t, tx, `select refs::text from oxbow.why($1, $2::text::uuid)
+				where aspect = 'used'`, user, next))
+			require.Contains(t, why(next), map[string]string{"en": "A conversation used it.", "zh-CN": "用到它的有1次对话。"}[language])
+			require.Contains(t, why(next), map[string]string{"en": "Feedback changed it on", "zh-CN": "改变了它的分量"}[language])
+			require.NotContains(t, why(core), map[string]string{"en": "Feedback", "zh-CN": "反馈"}[language])
+			exec(t, tx, "select oxbow.feedback($1, 'wrong', array[$2::text::uuid], query => 'where?')", user, core)
+			require.Contains(t, why(core), map[string]string{"en": "Because of a complaint", "zh-CN": "因为有人不满"}[language])
 			require.ErrorContains(t, fails(t, tx, "select oxbow.why($1, gen_random_uuid())", user), "has no memory")
 			asApp(t, tx)
 			setUser(t, tx, bob(t))

@@ -50,6 +50,24 @@ return coalesce(case when _zh then case _word
     when 'work' then '工作' when 'personal' then '生活' when 'social' then '社交' when 'learning' then '学习' end end,
   case _word when 'skill' then 'reliability of a skill' else replace(_word, '_', ' ') end);
 
+-- why_feedback says what feedback did to a memory that is still in force.
+create or replace function oxbow.why_feedback(_m oxbow.memories, _zh boolean, _zone text) returns text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce((
+    select case when _zh then format('反馈在%s改变了它的分量。', oxbow.why_day(max(a.at), _zone))
+           else format(' Feedback changed it on %s.', oxbow.why_day(max(a.at), _zone)) end
+      from oxbow.adjustments a
+     where a.user_id = (_m).user_id and a.memory_type = (_m).memory_type and a.memory_id = (_m).id and a.undone_at is null
+       and a.kind <> 'relation_weight'
+    having count(*) > 0), '') || coalesce((
+    select case when _zh then format('因为有人不满，在%s之前，类似的问题不会召回它。', oxbow.why_day(max(s.expires_at), _zone))
+           else format(' Because of a complaint, like questions do not recall it until %s.',
+                       oxbow.why_day(max(s.expires_at), _zone)) end
+      from oxbow.suppressions s
+     where s.user_id = (_m).user_id and s.memory_type = (_m).memory_type and s.memory_id = (_m).id and s.expires_at > now()
+    having count(*) > 0), '');
+$$;
+
 -- why_memory explains a fact, an episode or a chunk of a document.
 create or replace function oxbow.why_memory(_m oxbow.memories, _zh boolean, _zone text)
 returns table (aspect text, sentence text, refs jsonb)
@@ -141,21 +159,27 @@ begin
            round(_weight.conflict::numeric, 2)) end
     || case when _m.tier = 'normal' then '' when _zh then '它属于' || oxbow.why_word(_m.tier, true) || '层，不会变弱。'
             else format(' It is in the tier %s and does not weaken.', _m.tier) end
-    || case when not _m.verified then '' when _zh then '本人确认过它。' else ' The person confirmed it.' end;
+    || case when not _m.verified then '' when _zh then '本人确认过它。' else ' The person confirmed it.' end
+    || oxbow.why_feedback(_m, _zh, _zone);
   return next;
 
   -- used
-  select count(*) as answers, count(*) filter (where _m.id = any(a.used)) as used into _uses
-    from (select a.recalled, a.used from oxbow.answers a where a.user_id = _m.user_id order by a.at desc limit 1000) a
+  select count(*) as answers, count(distinct a.session_id) filter (where _m.id = any(a.used)) as sessions,
+         to_jsonb((array_agg(a.id order by a.at desc) filter (where _m.id = any(a.used)))[:10]) as ids into _uses
+    from (select a.id, a.at, a.session_id, a.recalled, a.used from oxbow.answers a
+           where a.user_id = _m.user_id order by a.at desc limit 1000) a
    where _m.id = any(a.recalled);
   aspect := 'used';
-  refs := '[]';
+  refs := coalesce(_uses.ids, '[]');
   sentence := case
     when _m.access_count = 0 and _uses.answers = 0 then case when _zh then '还没有回答用到它。' else 'No answer has used it yet.' end
     when _zh then format('它被召回%s次%s。', greatest(_m.access_count, _uses.answers),
       coalesce('，最近一次用到是' || oxbow.why_day(_m.used_at, _zone), '，但没有被用到'))
     else format('It was recalled %s times%s.', greatest(_m.access_count, _uses.answers),
       coalesce(', and last used on ' || oxbow.why_day(_m.used_at, _zone), ', but no answer used it')) end
+    || case when _uses.sessions = 0 then '' when _zh then format('用到它的有%s次对话。', _uses.sessions)
+            when _uses.sessions = 1 then ' A conversation used it.'
+            else format(' %s conversations used it.', _uses.sessions) end
     || case when _m.mention_count <= 1 then '' when _zh then format('它被提到%s次。', _m.mention_count)
             else format(' It was mentioned %s times.', _m.mention_count) end;
   return next;
@@ -238,7 +262,8 @@ begin
                                         oxbow.why_word(_stage, true),
                                         coalesce(_m.trait_reinforcement_count, 0))
     else format('Its confidence is %s (%s), reinforced %s times.', round(_confidence::numeric, 2), _stage,
-                coalesce(_m.trait_reinforcement_count, 0)) end;
+                coalesce(_m.trait_reinforcement_count, 0)) end
+    || oxbow.why_feedback(_m, _zh, _zone);
   return next;
   select count(*) into _uses from oxbow.trait_events e
    where e.user_id = _m.user_id and e.trait_id = _m.id and e.event = 'used';
