@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // person.sql
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,10 +28,13 @@ const grown = "grown"
 func person(b *bench) {
 	d, filled := b.database("bench_person"), 0
 	d.exec(personSQL)
-	b.growing(d, "growth with a person's history, exponent of pages, the worst step", b.sized(40_000), func(size int) {
+	steps := append([]variant{b.release(d)}, append(b.jobSteps(d), b.readSteps(d)...)...)
+	exponents := b.growing(d, b.sized(40_000), func(size int) {
 		d.exec("select grow($1, $2)", filled+1, size)
 		filled = size
-	}, append(b.jobSteps(d), b.readSteps(d)...))
+	}, steps)
+	b.atMost("growth with a person's history, exponent of pages, the worst job or read", 0.1, slices.Max(exponents[1:]))
+	b.atMost("pages of a release of patterns, exponent with the users who share them", 1, exponents[0])
 }
 
 // jobSteps are what the jobs do about a change. Each writes the change first.
@@ -126,12 +130,17 @@ func (b *bench) jobSteps(d database) []variant {
 			func(ctx context.Context, tx pgx.Tx) { b.dream(ctx, tx, now) }),
 		step("pattern: not due", `select oxbow.publish_patterns(now(), 1, 20, 5, 1, '{}', '{}', '{}')`,
 			func(ctx context.Context, tx pgx.Tx) { must.Get(store.ReadPatternBudget(ctx, tx, now)) }),
-		step("pattern: a release", `select`, func(ctx context.Context, tx pgx.Tx) {
-			budget := must.Get(store.ReadPatternBudget(ctx, tx, now))
-			counts := must.Get(store.CountPatterns(ctx, tx, []string{"openness"}, []string{"work"}, 5))
-			must.OK(store.PublishPatterns(ctx, tx, now, budget, len(counts), counts))
-		}),
 	}
+}
+
+// release counts the pages of a release of patterns, which reads the traits of all users who share theirs.
+func (b *bench) release(d database) variant {
+	return b.step(d, "pattern: a release", func(ctx context.Context, tx pgx.Tx) error {
+		now := time.Now()
+		budget := must.Get(store.ReadPatternBudget(ctx, tx, now))
+		counts := must.Get(store.CountPatterns(ctx, tx, []string{"openness"}, []string{"work"}, 5))
+		return store.PublishPatterns(ctx, tx, now, budget, len(counts), counts)
+	})
 }
 
 // dispatchAll is a run of the job dispatch.
@@ -197,6 +206,7 @@ func (b *bench) readSteps(d database) []variant {
 		{"hearing that an intention is done", `select oxbow.hear_intentions('grown', 'talk 1',
 			'[{"content": "I called Friend10", "closes": "done"}]')`},
 		{"upcoming, the next 100", `select from oxbow.upcoming('grown')`},
+		{"upcoming, until tomorrow", `select from oxbow.upcoming('grown', now() + interval '1 day')`},
 		{"conclusions_of, the surest 100", `select from oxbow.conclusions_of('grown')`},
 		{"communities, the largest 10", `select from oxbow.communities('grown')`},
 		{"communities that a query names", `select from oxbow.communities('grown', 'Where is Friend5?')`},
