@@ -48,6 +48,11 @@ create table oxbow.intentions (
   unique nulls distinct (user_id, parent_id, due_at)
 );
 create index intentions_live_idx on oxbow.intentions (user_id, due_at) where state in ('open', 'due');
+-- those that are due, or will be before their time
+create index intentions_early_idx on oxbow.intentions (user_id, due_at) where state = 'due'
+  or state = 'open' and remind_at is not null and (due_at is null or remind_at < due_at);
+create index intentions_condition_idx on oxbow.intentions (user_id, created_at desc)
+  where state in ('open', 'due') and condition is not null;
 create index intentions_words_idx on oxbow.intentions (user_id, md5(lower(content))) where state = 'open';
 create index intentions_remind_idx on oxbow.intentions (remind_at) where state = 'open' and remind_at is not null;
 create unique index intentions_message_idx on oxbow.intentions (user_id, message_id, content)

@@ -94,6 +94,31 @@ func TestDueInContext(t *testing.T) {
 		"- Pay the rent（已到期，2026-05-13 09:00）\n- Swim（2026-05-13 13:00）")
 }
 
+// A reminder before the time counts, and so does one of an intention without a time.
+func TestReminderBeforeTheTime(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	at := time.Date(2026, 5, 13, 8, 0, 0, 0, time.UTC)
+	for content, due := range map[string]any{"Fly": at.Add(30 * 24 * time.Hour), "Learn Greek": nil, "Rest": nil} {
+		exec(t, tx, "select oxbow.intend($1, $2, $3)", ann(t), content, due)
+	}
+	exec(t, tx, `select oxbow.snooze_intention(user_id, id, $2) from oxbow.intentions
+		where user_id = $1 and content <> 'Rest'`, ann(t), at)
+	early := func() []string {
+		t.Helper()
+		require.Equal(t, []string{"Fly"}, all[string](t, tx, "select content from oxbow.upcoming($1, $2, 1)", ann(t), at))
+		return all[string](t, tx, "select content from oxbow.upcoming($1, $2)", ann(t), at)
+	}
+	require.Equal(t, []string{"Fly", "Learn Greek"}, early())
+	require.Empty(t, all[string](t, tx, "select content from oxbow.upcoming($1, $2)", ann(t), at.Add(-time.Second)))
+	exec(t, tx, "select from oxbow.due_intentions($1, 100)", at)
+	require.Equal(t, []string{"Fly", "Learn Greek"}, early())
+	block := one[string](t, tx, "select oxbow.context($1, now => $2)", ann(t), at)
+	require.Contains(t, block, "- Fly")
+	require.Contains(t, block, "- Learn Greek")
+	require.NotContains(t, block, "Rest")
+}
+
 // An intention becomes due once; a recurring one stays open and has an occurrence for each time.
 func TestDueIntentions(t *testing.T) {
 	t.Parallel()

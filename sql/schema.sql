@@ -614,6 +614,10 @@ ALTER TABLE ONLY oxbow.intentions
 ALTER TABLE ONLY oxbow.intentions
     ADD CONSTRAINT intentions_user_id_parent_id_due_at_key UNIQUE (user_id, parent_id, due_at);
 
+CREATE INDEX intentions_condition_idx ON oxbow.intentions USING btree (user_id, created_at DESC) WHERE ((state = ANY (ARRAY['open'::text, 'due'::text])) AND (condition IS NOT NULL));
+
+CREATE INDEX intentions_early_idx ON oxbow.intentions USING btree (user_id, due_at) WHERE ((state = 'due'::text) OR ((state = 'open'::text) AND (remind_at IS NOT NULL) AND ((due_at IS NULL) OR (remind_at < due_at))));
+
 CREATE INDEX intentions_live_idx ON oxbow.intentions USING btree (user_id, due_at) WHERE (state = ANY (ARRAY['open'::text, 'due'::text]));
 
 CREATE UNIQUE INDEX intentions_message_idx ON oxbow.intentions USING btree (user_id, message_id, content) WHERE ((message_id IS NOT NULL) AND (parent_id IS NULL));

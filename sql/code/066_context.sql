@@ -65,7 +65,7 @@ begin
 end $$;
 
 -- context_due returns the intentions of the user that are due or come up soon, the earliest first, and then those whose
--- condition shares at least half of its words with the query.
+-- condition shares at least half of its words with the query, among the 100 latest with a condition.
 drop function if exists oxbow.context_due(text, timestamptz);
 create or replace function oxbow.context_due(_user_id text, _query text, _now timestamptz)
 returns table (section text, id uuid, memory_type text, stage text, at timestamptz, speaker text, content text,
@@ -74,17 +74,24 @@ language plpgsql stable as $$
 #variable_conflict error
 declare
   _terms constant text[] := oxbow.question_terms(_query);
+  _soon constant timestamptz := _now + make_interval(secs => 3600 * oxbow.policy('context_due_hours'));
 begin
   return query
   select 'due', i.id, 'intention', case when i.state = 'due' or i.remind_at <= _now then 'due' else 'open' end, i.due_at,
          i.precision, i.content || case when strpos(lower(i.content), lower(i.condition)) > 0 then ''
            else coalesce(': ' || i.condition, '') end, null::jsonb, 'text', null::text
-    from oxbow.intentions i
-   where i.user_id = _user_id and i.state in ('open', 'due')
-     and (i.state = 'due' and (i.remind_at is null or i.remind_at <= _now)
-       or i.due_at <= _now + make_interval(secs => 3600 * oxbow.policy('context_due_hours'))
-       or oxbow.terms_shared(_terms, oxbow.question_terms(regexp_replace(i.condition,
-            '^(等|当|如果|只要|下次|一)|的?时候|[之以]?后|时$', ' ', 'g'))) >= 0.5)
+    from (select i.* from oxbow.intentions i
+           where i.user_id = _user_id and i.state in ('open', 'due') and i.due_at <= _soon
+          union
+          select i.* from oxbow.intentions i
+           where i.user_id = _user_id and i.state = 'due' and (i.remind_at is null or i.remind_at <= _now)
+          union
+          select i.*
+            from (select * from oxbow.intentions i
+                   where i.user_id = _user_id and i.state in ('open', 'due') and i.condition is not null
+                   order by i.created_at desc limit 100) i
+           where oxbow.terms_shared(_terms, oxbow.question_terms(regexp_replace(i.condition,
+                   '^(等|当|如果|只要|下次|一)|的?时候|[之以]?后|时$', ' ', 'g'))) >= 0.5) i
    order by i.due_at, i.created_at, i.id limit 50;
 end $$;
 

@@ -158,7 +158,7 @@ call oxbow.grant_app('snooze_intention');
 create or replace function oxbow.upcoming(user_id text, until timestamptz default null, max_results integer default 100)
 returns table (id uuid, kind text, content text, due_at timestamptz, "precision" text, remind_at timestamptz,
   recurrence text, condition text, state text, created_at timestamptz, became_due_at timestamptz)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 #variable_conflict error
 begin
   perform oxbow.check_access(upcoming.user_id);
@@ -168,9 +168,15 @@ begin
   return query
   select i.id, i.kind, i.content, i.due_at, i.precision, i.remind_at, i.recurrence, i.condition, i.state, i.created_at,
          i.became_due_at
-    from oxbow.intentions i
-   where i.user_id = upcoming.user_id and i.state in ('open', 'due')
-     and (upcoming.until is null or i.state = 'due' or i.due_at <= upcoming.until or i.remind_at <= upcoming.until)
+    from ((select i.* from oxbow.intentions i
+            where i.user_id = upcoming.user_id and i.state in ('open', 'due')
+              and (upcoming.until is null or i.due_at <= upcoming.until)
+            order by i.due_at, i.created_at, i.id limit upcoming.max_results)
+          union all -- and the few that do not wait for their time
+          select i.* from oxbow.intentions i
+           where i.user_id = upcoming.user_id and upcoming.until is not null and (i.state = 'due'
+                 or i.state = 'open' and i.remind_at is not null and (i.due_at is null or i.remind_at < i.due_at))
+             and (i.state = 'due' or i.remind_at <= upcoming.until) and (i.due_at <= upcoming.until) is not true) i
    order by i.due_at, i.created_at, i.id limit upcoming.max_results;
 end $$;
 call oxbow.grant_app('upcoming');
