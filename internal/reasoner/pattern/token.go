@@ -8,7 +8,7 @@ import (
 
 // Token is a word, a number, a Chinese character or a punctuation mark.
 type Token struct {
-	Lower      string // in lower case; marks of full width as those of ASCII
+	Lower      string // in lower case and simplified Chinese; marks of full width as those of ASCII
 	Start, End int    // in the text, in bytes
 	Capital    bool   // a word that begins with a capital letter
 	Han        bool   // a Chinese character
@@ -38,7 +38,11 @@ func tokens(text string) []Token {
 			if spaced && len(all) > 0 && all[len(all)-1].Han {
 				all = append(all, Token{Lower: " ", Start: all[len(all)-1].End, End: i, Mark: true})
 			}
-			all = append(all, Token{Lower: text[i : i+n], Start: i, End: i + n, Han: true})
+			lower, ok := simplified[r]
+			if !ok {
+				lower = text[i : i+n]
+			}
+			all = append(all, Token{Lower: lower, Start: i, End: i + n, Han: true})
 		case unicode.IsSpace(r):
 			spaced = true
 			i += n
