@@ -2,6 +2,7 @@ package extract
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -63,15 +64,52 @@ func (s *sentence) tellsAssistant() bool {
 
 // standing reports whether a sentence asks the assistant for something that holds from now on.
 func (s *sentence) standing() bool {
-	if s.Has("instruct.about_others") || s.Has("instruct.once") || s.Has("instruct.once.zh") {
+	s = s.withoutQuotes()
+	if s.wonders() || s.Has("instruct.once") || s.Has("instruct.once.zh") ||
+		s.Has("instruct.task.zh") && !s.Has("instruct.ever.zh") {
 		return false
 	}
-	return s.Has("instruct.lasting") || s.Has("instruct.zh") && s.forAssistant() ||
-		s.Has("instruct.standing") && s.imperative()
+	sure, found := s.Find("instruct.sure.zh")
+	others, told := s.Find("instruct.others.zh")
+	resolves, resolved := s.Find("instruct.resolves")
+	switch {
+	case found && (!resolved || sure.Start <= resolves.Start) && (!told || sure.Start < others.Start || s.Tokens[sure.Start].Lower == "你"):
+		return true
+	case told:
+		return false
+	}
+	if lasting, ok := s.Find("instruct.lasting"); ok {
+		scene, staged := s.Find("instruct.scene")
+		about, reported := s.Find("instruct.about_others")
+		return (!staged || lasting.End <= scene.Start) && (!reported || lasting.End <= about.Start)
+	}
+	if s.Has("instruct.scene") || s.Has("instruct.about_others") {
+		return false
+	}
+	situated := s.Has("instruct.situation")
+	return s.Has("instruct.zh") && s.forAssistant() || (situated || s.Has("instruct.standing")) && s.imperative() ||
+		situated && s.Has("instruct.direct")
 }
 
 func (s *sentence) endsInstruction() bool {
-	return s.Has("instruct.end") && !s.Has("instruct.about_others") && !s.Has("instruct.once") && s.forAssistant()
+	s = s.withoutQuotes()
+	return s.Has("instruct.end") && !s.wonders() && !s.Has("instruct.about_others") && !s.Has("instruct.once") && s.forAssistant()
+}
+
+// wonders reports whether a sentence asks for an answer, and not politely for something to be done.
+func (s *sentence) wonders() bool {
+	return s.Has("instruct.asks.zh") || s.asks() && !s.Has("instruct.request")
+}
+
+var quoted = regexp.MustCompile("\"[^\"]*\"|“[^”]*”|「[^」]*」|『[^』]*』|«[^»]*»")
+
+// withoutQuotes returns a sentence with an X in the place of what is quoted in it.
+func (s *sentence) withoutQuotes() *sentence {
+	if bare := quoted.ReplaceAllString(s.text, " X "); bare != s.text {
+		unquoted := read(bare)
+		return &unquoted
+	}
+	return s
 }
 
 // forAssistant reports whether a Chinese sentence can be meant for an assistant: it is about answers, or names who gives
@@ -123,7 +161,9 @@ func hear(x *reasoner.Extraction, messages []reasoner.Message) {
 			x.Intentions = append(x.Intentions, intentionsOf(m)...)
 			if p, ok := procedureOf(m); ok {
 				x.Procedures = append(x.Procedures, p)
-				continue
+				if len(p.Steps) > leastSteps { // with two, it may say no more than their order
+					continue
+				}
 			}
 			x.Instructions = append(x.Instructions, instructionsOf(m)...)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
@@ -44,7 +45,41 @@ func TestStandingInstructions(t *testing.T) {
 		{"以后我想去北京工作", ""},
 		{"这次用中文回答", ""},
 		{"他每次都迟到", ""},
+		{"Stop using emojis, half of them show up as boxes.", "format"},
+		{"Give me the source whenever you state a fact", "other"},
+		{"Prices in euros, always, I live in Vienna.", "format"},
+		{"they/them for me please", "other"},
+		{"When I paste an error, give me the fix first.", "other"},
+		{"If you're not sure, say so.", "other"},
+		{"You keep apologising.", "tone"},
+		{"dont ever touch my comments", "other"},
+		{"My name is spelt with a K, please", "address"},
+		{"Sign all my letters \"Yours, Tom\".", "other"},
+		{"温度用摄氏度", "format"},
+		{"时间都用24小时制，我们单位都这么说", "format"},
+		{"凡是比较两样东西的，都给我做成表格", "format"},
+		{"我发草稿给你的时候，你只挑错", "other"},
+		{"不确定的事情就直说不知道", "tone"},
+		{"少用成语，我看不懂", "other"},
+		{"請一律使用繁體字回覆", "language"},
+		{"每次回答最后用一句话总结", "other"},
+		{"跟我说话温柔点", "tone"},
+		{"What does \"keep it brief\" mean?", ""},
+		{"Every time I call the bank they put me on hold.", ""},
+		{"Let me know if you need anything", ""},
+		{"Forget it, the printer works again.", ""},
+		{"Convert 12 miles to kilometres please.", ""},
+		{"My gran insists that we never talk at dinner.", ""},
+		{"别人老叫我全名，是不是不太熟的意思？", ""},
+		{"帮我写张生日卡，语气幽默一点", ""},
+		{"刚才那个答案再详细一点", ""},
+		{"作业都写完了", ""},
+		{"算了，文件找到了", ""},
 		{"never mind", "end"},
+		{"Forget what I said about emojis, use them if you like.", "end format"},
+		{"Scrap the metric thing", "end format"},
+		{"之前说的表格就算了", "end format"},
+		{"可以剧透了，我看完了", "end avoid"},
 		{"You can use emojis again", "end format"},
 		{"you don't have to answer in German any more", "end language"},
 		{"算了,不用了", "end"},
@@ -61,7 +96,7 @@ func TestStandingInstructions(t *testing.T) {
 				}
 			}
 		}
-		require.Equal(t, c.want, got, c.said)
+		assert.Equal(t, c.want, got, c.said)
 	}
 }
 

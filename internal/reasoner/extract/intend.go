@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -10,82 +11,174 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/reasoner/when"
 )
 
-// maxIntention is the maximum number of characters of a sentence that is read as an intention.
-const maxIntention = 300
+// The maximum number of characters of a sentence that is read as an intention, and of sentences before a reminder that
+// may say when.
+const (
+	maxIntention = 300
+	maxBefore    = 2
+)
 
 // intentionsOf returns what a person says in a message to intend, to have to do, or to want to be reminded of. Times are
 // relative to the message. The patterns are those of intentions.txt.
 func intentionsOf(m *reasoner.Message) (heard []reasoner.Intention) {
 	sentences, _ := split(m.Content)
+	said := 0 // the sentence of the last intention
 	for i := range sentences {
 		s := &sentences[i]
 		if utf8.RuneCountInString(s.text) > maxIntention || s.instructs() || s.quotes() {
 			continue
 		}
-		if n, ok := s.intention(m); ok {
-			n.Source = m.ID
-			heard = append(heard, n)
+		n, bare, ok := s.intention(m, sentences, i)
+		if !ok {
+			continue
 		}
+		if last := len(heard) - 1; bare && last >= 0 && said == i-1 && heard[last].Closes == "" {
+			heard = heard[:last] // "I fly on Monday. Remind me." is one
+		}
+		n.Source, said = m.ID, i
+		heard = append(heard, n)
 	}
 	return heard
 }
 
-func (s *sentence) intention(m *reasoner.Message) (n reasoner.Intention, ok bool) {
+// intention returns what the i-th sentence of a message intends. Bare reports whether it only asks to be reminded of what
+// was said before it.
+func (s *sentence) intention(m *reasoner.Message, all []sentence, i int) (n reasoner.Intention, bare, ok bool) {
 	n.Content = oneline.Of(s.text)
 	reminder, reminds := s.Find("intend.remind")
+	note, notes := s.Find("intend.note")
+	plan, plans := s.Find("intend.plan")
+	reports := s.Has("intend.reports")
 	switch {
 	case s.Has("intend.dropped") && !s.asks():
 		n.Closes = "dropped"
-		return n, true
-	case reminds:
-		n.Kind, n.Content = "reminder", s.reminded(reminder)
+		return n, false, true
+	case reminds && !reports:
+		n.Kind = "reminder"
+		n.Content, bare = s.reminded(reminder, all, i)
+		dueAt(&n)(dueNear(m, all, i, reminder))
+	case notes && !reports && dueAt(&n)(dueNear(m, all, i, note)):
+		n.Kind = "reminder"
+		n.Content, bare = s.reminded(note, all, i)
+		return n, bare, true
 	case s.asks():
-		return n, false
+		return n, false, false
 	case s.Has("intend.goal"):
 		n.Kind = "goal"
 	case s.Has("intend.others"):
-		return n, false
+		return n, false, false
 	case s.Has("intend.done"):
 		n.Closes = "done"
-		return n, true
-	case s.Has("intend.plan"), s.beginsWithTime():
+		return n, false, true
+	case plans, s.beginsWithTime():
 		n.Kind = "intention"
 	default:
-		return n, false
+		return n, false, false
 	}
-	if d, ok := when.FindDue(s.text, m.Time); ok {
-		n.Due, n.Precision, n.Recurrence = d.Time, string(d.Precision), d.Recurrence
-	} else if c, ok := s.Find("intend.when"); ok {
+	if n.Kind != "reminder" {
+		dueAt(&n)(s.due(m, plan))
+	}
+	if c, ok := s.Find("intend.when"); ok && n.Due.IsZero() {
 		n.Condition = s.from(c)
 	}
-	return n, n.Kind != "intention" || !n.Due.IsZero()
+	return n, bare, n.Kind != "intention" || !n.Due.IsZero()
 }
 
-// reminded returns what a person wants to be reminded of: what follows "to" or 提醒我, or else what precedes it.
-func (s *sentence) reminded(m pattern.Match) string {
-	rest := strings.TrimSpace(s.text[s.Tokens[m.End-1].End:])
+// dueAt returns a function that makes an intention due, if ok, and returns ok.
+func dueAt(n *reasoner.Intention) func(d when.Due, ok bool) bool {
+	return func(d when.Due, ok bool) bool {
+		if ok {
+			n.Due, n.Precision, n.Recurrence = d.Time, string(d.Precision), d.Recurrence
+		}
+		return ok
+	}
+}
+
+// due returns when a sentence says that something is due: in the clause of a match, or else anywhere.
+func (s *sentence) due(m *reasoner.Message, at pattern.Match) (when.Due, bool) {
+	whole, ok := when.FindDue(s.text, m.Time)
+	if at.End == 0 {
+		return whole, ok
+	}
+	near, found := when.FindDue(s.clause(at), m.Time)
+	if !found || !near.Dated || ok && (whole.Recurrence != "" || sameDay(whole.Time, near.Time)) {
+		return whole, ok
+	}
+	return near, true
+}
+
+// dueNear returns when the i-th sentence says that something is due, or the sentences before or after it.
+func dueNear(m *reasoner.Message, all []sentence, i int, at pattern.Match) (when.Due, bool) {
+	own, ok := all[i].due(m, at)
+	if ok && own.Dated && (own.Recurrence == "" || strings.Contains(own.Recurrence, ";BY") || i == 0) {
+		return own, true
+	}
+	text := all[i].text
+	for before := i - 1; before >= max(0, i-maxBefore); before-- {
+		text = all[before].text + " " + text
+		if d, found := when.FindDue(text, m.Time); found && (d.Dated || !ok) &&
+			(own.Recurrence == "" || d.Recurrence == own.Recurrence && !d.Time.Equal(own.Time)) {
+			return d, true
+		}
+	}
+	if !ok && i+1 < len(all) {
+		return when.FindDue(all[i+1].text, m.Time)
+	}
+	return own, ok
+}
+
+// clause returns the text around a match, up to the next commas.
+func (s *sentence) clause(m pattern.Match) string {
+	ends := func(i int) bool {
+		return s.Tokens[i].Mark && strings.Contains(",;()–— ", s.Tokens[i].Lower)
+	}
+	from, to := m.Start, m.End
+	for from > 0 && !ends(from-1) {
+		from--
+	}
+	for to < len(s.Tokens) && !ends(to) {
+		to++
+	}
+	return s.text[s.Tokens[from].Start:s.Tokens[to-1].End]
+}
+
+var (
+	particle = regexp.MustCompile(`^(?:一下|一声|下(\P{Han}|$))`) // 提醒我一下
+	leads    = regexp.MustCompile(`(?i)(?:(?:^|\b)(?:please|pls|and|so|can you|could you|can u)|你|记得|到时候|到时|千万|请|麻烦|劳烦|帮我|[ ,，])+$`)
+)
+
+// reminded returns what a person wants to be reminded of: what follows "to" or 提醒我, or else what precedes it, or the
+// sentence before. Bare reports whether it is that.
+func (s *sentence) reminded(m pattern.Match, all []sentence, i int) (what string, bare bool) {
+	rest, before := s.text[s.Tokens[m.End-1].End:], s.text[:s.Tokens[m.Start].Start]
+	parts := []string{rest, before}
 	if !s.chinese() {
-		for _, word := range []string{" to ", " that ", " about "} {
-			if _, what, ok := strings.Cut(" "+rest, word); ok {
-				rest = what
+		parts = []string{"", before}
+		if strings.HasSuffix(s.text[:s.Tokens[m.End-1].End], " to") {
+			parts = []string{rest, before}
+		}
+		for _, word := range []string{" to ", " that ", " about ", ": "} {
+			if _, what, ok := strings.Cut(" "+strings.TrimSpace(rest), word); ok {
+				parts = []string{what, before}
 				break
 			}
 		}
 	}
-	for _, particle := range []string{"一下", "一声", "下"} { // 提醒我一下
-		rest = strings.TrimPrefix(rest, particle)
-	}
-	before := s.text[:s.Tokens[m.Start].Start]
-	for _, part := range []string{rest, before} {
-		part = strings.Trim(oneline.Of(part), " ,.;:!?，。；：！？吧哦啊呀哈")
-		for _, lead := range []string{"记得", "到时候", "到时", "请", "麻烦", "帮我", "please", "and", "so"} {
-			part = strings.TrimRight(strings.TrimSuffix(part, lead), " ,，")
+	parts[0] = particle.ReplaceAllString(parts[0], "$1")
+	for _, part := range parts {
+		if strings.HasPrefix(part, "，") || strings.HasPrefix(part, ",") { // 提醒我，我老忘
+			continue
 		}
+		part = strings.Trim(oneline.Of(part), " ,.;:!?，。；：！？吧哦啊呀哈呗")
+		part = strings.TrimRight(leads.ReplaceAllString(part, ""), " ,，")
 		if utf8.RuneCountInString(part) > 1 {
-			return part
+			return part, false
 		}
 	}
-	return oneline.Of(s.text)
+	if i > 0 {
+		return oneline.Of(all[i-1].text), true
+	}
+	return oneline.Of(s.text), false
 }
 
 // from returns the text from a match on, up to a mark.
@@ -97,7 +190,13 @@ func (s *sentence) from(m pattern.Match) string {
 	return s.text[s.Tokens[m.Start].Start:s.Tokens[end-1].End]
 }
 
-// beginsWithTime reports whether a Chinese sentence begins with a time and goes on with something to do: 下周三交报告.
+// beginsWithTime reports whether a sentence begins with a time and goes on with something to do: 下周三交报告. In English that
+// is an appointment or an hour: "Tomorrow, 11:45, the notary".
 func (s *sentence) beginsWithTime() bool {
-	return s.chinese() && s.Len("time", 0) > 0 && s.Len("time", 0) < len(s.Tokens) && !s.Has("time.behind")
+	if s.Has("time.behind") || !s.chinese() && !s.Has("intend.event") && !s.Has("due.clock") {
+		return false
+	}
+	from := s.Len("intend.self", 0)
+	n := max(s.Len("time", from), s.Len("due.day", from), s.Len("due.in", from), s.Len("due.every", from))
+	return n > 0 && from+n < len(s.Tokens)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -31,6 +31,19 @@ func TestIntentions(t *testing.T) {
 		{"The rent is due on Friday, please remind me", "reminder: The rent is due on Friday 2026-05-15 00:00"},
 		{"我打算今年学会游泳", "goal: 我打算今年学会游泳 2026-01-01 00:00"},
 		{"每周一早上九点提醒我开会", "reminder: 开会 2026-05-18 09:00 FREQ=WEEKLY;BYDAY=MO"},
+		{"The library books go back on Friday. Don't let me forget.", "reminder: The library books go back on Friday. 2026-05-15 00:00"},
+		{"My anniversary is on the 14th of June. Please remind me every year.", "reminder: My anniversary is on the 14th of June. 2026-06-14 00:00 FREQ=YEARLY"},
+		{"Mum's birthday is 17 June. Remind me the day before.", "reminder: Mum's birthday is 17 June. 2026-06-16 00:00"},
+		{"We'll be away in August, so in July I need to order the tickets", "intention: We'll be away in August, so in July I need to order the tickets 2026-07-01 00:00"},
+		{"remidn me in 10 days to cancel the trial", "reminder: cancel the trial 2026-05-23 00:00"},
+		{"Flight to Oslo on 2026-08-19 at 06:55. Make a note of it.", "reminder: Flight to Oslo on 2026-08-19 at 06:55. 2026-08-19 06:55"},
+		{"后天要抽血，你明晚提醒我别吃宵夜", "reminder: 别吃宵夜 2026-05-14 00:00"},
+		{"每个月10号发工资，当天提醒我存钱", "reminder: 存钱 2026-06-10 00:00 FREQ=MONTHLY;BYMONTHDAY=10"},
+		{"一刻钟后叫我下楼", "reminder: 下楼 2026-05-13 10:35"},
+		{"周五要发标书，盯着我点", "reminder: 周五要发标书 2026-05-15 00:00"},
+		{"How do I set a reminder on my phone?", ""},
+		{"手机老提醒我内存不足", ""},
+		{"上个月你提醒我交电费，我还是忘了", ""},
 		{"I called mom", "done: I called mom"},
 		{"报告已经交了", "done: 报告已经交了"},
 		{"Cancel the reminder about the rent", "dropped: Cancel the reminder about the rent"},
@@ -56,6 +69,6 @@ func TestIntentions(t *testing.T) {
 				got += " (" + n.Condition + ")"
 			}
 		}
-		require.Equal(t, c.want, got, c.said)
+		assert.Equal(t, c.want, got, c.said)
 	}
 }
