@@ -54,6 +54,45 @@ func ExampleClient_Feedback() {
 	// after: Ben plays chess with Tom.
 }
 
+// An application with its own judge stores what it finds out.
+func ExampleClient_Signal() {
+	ctx := context.Background()
+	pool := connect(ctx)
+	defer pool.Close()
+	client, err := oxbow.New(pool)
+	if err != nil {
+		panic(err)
+	}
+	defer client.Close(ctx)
+	id, err := client.Remember(ctx, oxbow.NewMemory{UserID: "judged", Content: "Ben plays chess on Tuesdays."})
+	if err != nil {
+		panic(err)
+	}
+	work(ctx)
+
+	question := oxbow.Query{UserID: "judged", Text: "When does Ben play chess?"}
+	answer, err := client.Answered(ctx, "judged", oxbow.Answer{Query: question.Text, Recalled: []uuid.UUID{id}})
+	if err != nil {
+		panic(err)
+	}
+	for range 2 { // with an ExternalID a repeated call has no effect
+		_, err := client.Signal(ctx, "judged", oxbow.Signal{Type: "mixed", Confidence: 0.8,
+			Parts:      map[string]string{"final_answer": "negative", "tool_choice": "positive"},
+			ActionHint: []string{"penalty"}, AnswerID: answer, ExternalID: "my judge, 17"})
+		if err != nil {
+			panic(err)
+		}
+	}
+	found, err := client.Recall(ctx, question)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(len(found.Memories), "memories")
+
+	// Output:
+	// 0 memories
+}
+
 func ExampleClient_Instruct() {
 	ctx := context.Background()
 	pool := connect(ctx)

@@ -15,6 +15,9 @@ type Answer = store.Answer
 // Feedback is what a person said of memories, of traits or of an answer.
 type Feedback = store.Feedback
 
+// Signal is what an application's own judge found out about an answer.
+type Signal = store.Signal
+
 // Adjustment is a change that followed from feedback. It can be undone with Rollback.
 type Adjustment = store.Adjusted
 
@@ -34,6 +37,14 @@ func (c *Client) Feedback(ctx context.Context, userID string, f Feedback) (uuid.
 	return inUser(ctx, c, userID, func(tx pgx.Tx) (uuid.UUID, error) {
 		return store.GiveFeedback(ctx, tx, userID, "user", f)
 	})
+}
+
+// Signal stores what an application's own judge found out, as the job judge does with what it finds in conversations, and
+// returns the id of the signal. It needs an AnswerID or Attributions.
+//
+// Errors: ErrNoAnswer, or an *InvalidError.
+func (c *Client) Signal(ctx context.Context, userID string, s Signal) (uuid.UUID, error) {
+	return inUser(ctx, c, userID, func(tx pgx.Tx) (uuid.UUID, error) { return store.AddSignal(ctx, tx, userID, s) })
 }
 
 // Adjustments returns the adjustments of a user, newest first, at most limit (1 to 1,000), of one memory or trait, or of

@@ -33,6 +33,7 @@ var shadowCalls = []string{
 	"adjustments_of($1)", "adjustments_of($1, $2[1])", "answered($1, 'boat?', $2, $2[1:1], 's', $3)",
 	"feedback($1, 'wrong', $2[1:1], query => 'boat?', reason => 'why', external_id => 'e')",
 	"feedback($1, 'helpful', answer_id => oxbow.answered($1, 'boat?', $2))",
+	"signal($1, 'mixed', 0.9, parts => '{\"style\":\"negative\"}', attributions => $2[1:1], reason => 'r', external_id => 'f')",
 	"rollback($1, oxbow.adjust($1, 'fact', $2[1], 0.5, 'why', '{}', 0, $3))",
 	"operation($1, $2[1])", "retry_operation($1, $2[1])", "search($1, 'boat', $4, '{general}')",
 	"context($1, 'boat', $4, agent => 'a')", "context($1, null, null, agent => 'a', types => '{fact}')",

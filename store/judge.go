@@ -25,6 +25,30 @@ func TurnsToJudge(ctx context.Context, db DB, userID, sessionID string, limit in
 		sessionID, limit)
 }
 
+// Signal is what an application's own judge found out about an answer (U §4).
+type Signal struct {
+	Type         string            // negative, positive, neutral or mixed
+	Confidence   float64           // 0 to 1
+	Targets      []string          // of reasoning, final_answer, style, tool_choice; nil: those of Parts, or final_answer
+	ActionHint   []string          // of penalty, invalidate, prefer
+	Parts        map[string]string // mixed: the type for each target
+	Attributions []uuid.UUID       // the memories that caused it, at most 1,000; nil: those of the answer
+	Kind         string            // correction, complaint, repeated_question, rephrasing or thanks; default: by Type
+	AnswerID     uuid.UUID         // the answer, from Answered; zero: none
+	MessageID    uuid.UUID         // the message that was judged, which has one signal; zero: none
+	Query        string            // the question, if there is no AnswerID
+	Reason       string            // at most 10,000 bytes
+	ExternalID   string            // makes a repeated call return the earlier signal; at most 1,024 bytes
+}
+
+// AddSignal stores a signal and returns its id.
+func AddSignal(ctx context.Context, db DB, userID string, s Signal) (uuid.UUID, error) {
+	return one[uuid.UUID](ctx, db, "store a signal",
+		`select oxbow.signal($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, userID, s.Type, s.Confidence,
+		s.Targets, s.ActionHint, s.Parts, s.Attributions, pointer(s.Kind), pointer(s.AnswerID), pointer(s.MessageID),
+		pointer(s.Query), pointer(s.Reason), pointer(s.ExternalID))
+}
+
 // FoundSignal is a signal and the question of the answer that it is about.
 type FoundSignal struct {
 	reasoner.Signal

@@ -77,12 +77,7 @@ begin
     perform oxbow.reject('ids', cardinality(feedback.ids) || ' ids', 'must have at most 1,000 ids');
   end if;
   if feedback.answer_id is not null then
-    select * into _answer from oxbow.answers a where a.user_id = feedback.user_id and a.id = feedback.answer_id;
-    if not found then
-      raise exception using errcode = 'OX130',
-        message = format('user %L has no answer %s', left(feedback.user_id, 255), feedback.answer_id),
-        detail  = 'Answers are kept for the number of days in the policy answer_days.';
-    end if;
+    _answer := oxbow.answer_of(feedback.user_id, feedback.answer_id);
     _about := coalesce(_about, nullif(_answer.used, '{}'), _answer.recalled);
   end if;
   insert into oxbow.feedback_signals as s (user_id, source, kind, type, confidence, targets, action_hint, answer_id,
@@ -120,6 +115,21 @@ begin
 end $$;
 call oxbow.grant_app('feedback');
 
+-- answer_of returns an answer.
+create or replace function oxbow.answer_of(_user_id text, _id uuid) returns oxbow.answers
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  _answer oxbow.answers;
+begin
+  select * into _answer from oxbow.answers a where a.user_id = _user_id and a.id = _id;
+  if not found then
+    raise exception using errcode = 'OX130',
+      message = format('user %L has no answer %s', left(_user_id, 255), _id),
+      detail  = 'Answers are kept for the number of days in the policy answer_days.';
+  end if;
+  return _answer;
+end $$;
+
 -- suppress_wrong leaves what a signal is about out of recall for like questions, if it is wrong or too much, and ends
 -- that if it was helpful.
 create or replace function oxbow.suppress_wrong(_user_id text, _signal uuid) returns void
@@ -128,14 +138,15 @@ declare
   _said constant oxbow.feedback_signals := (
     select s from oxbow.feedback_signals s where s.user_id = _user_id and s.id = _signal);
   _terms constant text[] := oxbow.question_terms(_said.query);
+  _type constant text := coalesce(_said.parts ->> 'final_answer', _said.type);
 begin
-  if _said.type = 'positive' then
+  if _type = 'positive' then
     delete from oxbow.suppressions s
      using oxbow.feedback_subjects f
      where f.user_id = _user_id and f.signal_id = _signal and s.user_id = f.user_id
        and s.memory_type = f.memory_type and s.memory_id = f.memory_id
        and (_terms is null or s.memory_id = any(oxbow.suppressed(_user_id, _said.query, now())));
-  elsif _said.kind in ('wrong', 'too_much', 'correction', 'complaint')
+  elsif _type <> 'neutral' and _said.kind in ('wrong', 'too_much', 'correction', 'complaint')
     and _said.confidence >= oxbow.policy('feedback_confidence') then
     insert into oxbow.suppressions (user_id, memory_type, memory_id, signal_id, query, terms, weights, expires_at)
     select f.user_id, f.memory_type, f.memory_id, f.signal_id, _said.query, _terms,
