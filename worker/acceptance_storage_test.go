@@ -157,7 +157,9 @@ var acceptedS = []acceptance{
 		return b.said(`select content from oxbow.memories order by content`) + "; traits follow from several statements"
 	}},
 	{"S §7.2", "a table of emotional profiles", decided("computed when it is asked for",
-		"**The emotional profile is computed when asked for.**")},
+		"**Each call computes the emotional profile.**")},
+	{"S §7.2", "what triggers emotions may become a trait", decided("the profile names it with its evidence",
+		"**Emotional triggers do not become traits.**")},
 	{"S §9", "summaries of communities, from 10,000 entities on", func(b *bundle) string {
 		b.exec(`insert into oxbow.memories (user_id, content, metadata)
 			values ('ann', 'Mei, Bo and Tao row together', '{"entities": ["Mei", "Bo", "Tao"]}')`)

@@ -140,7 +140,7 @@ var acceptedU = []acceptance{
 		return fmt.Sprintf("strength after a weak one %s, a sure one %s, another %s; taken back %s", b.complaints()...)
 	}},
 	{"U §6", "a wrong memory does not come back", recorded("feedback", "for the same question %s and %s complained of",
-		`came back for the same question \| (\d+ of \d+) \| (\d+ of \d+)`)},
+		`for the same question \| (\d+ of \d+) \| (\d+ of \d+)`)},
 	{"U §11", "the importance of an episode falls by itself", func(b *bundle) string {
 		at := b.aged("")
 		require.Greater(b, get[float64](b, at("weight", 0)), get[float64](b, at("weight", 30)))
