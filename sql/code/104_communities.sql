@@ -116,7 +116,8 @@ end $$;
 create or replace function oxbow.communities(user_id text, query text default null, max_results integer default 10)
 returns table (id uuid, names text[], members integer, summary text, sources uuid[], version integer,
   updated_at timestamptz)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
+  set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
 #variable_conflict error
 declare
   _found oxbow.communities[]; -- more than asked for, because not each may be shown
