@@ -66,8 +66,7 @@ create table oxbow.webhooks (
   created_at  timestamptz not null default now(),
   disabled_at timestamptz,
   disabled_by text,                            -- the operator, or what the far end answered
-  last_at     timestamptz,                     -- the last delivery, and its result
-  last_status text,
+  deliveries  jsonb not null default '[]',     -- at and status of the last five, the latest first
   constraint url_http check (url ~ '^https?://[^[:space:]]+$' and octet_length(url) <= 2000
     or oxbow.reject('url', url, 'must be an http or https address of at most 2,000 bytes'))
 );

@@ -25,7 +25,7 @@ type owned struct {
 	user, key                                 string
 	memory, other, forgotten, merged, erased  string
 	trait, proof                              string
-	job                                       string
+	job, strategy, webhook                    string
 	instruction, skill, intention, adjustment string
 }
 
@@ -136,9 +136,11 @@ var cases = map[string]func(o *owned) request{
 	"snooze-intention": func(o *owned) request {
 		return request{"/intentions/" + o.intention + "/snooze", object{"until": "2030-01-01T00:00:00Z"}}
 	},
-	"list-profile": func(*owned) request { return request{"/profile", nil} },
-	"put-profile":  func(*owned) request { return request{"/profile/occupation", object{"value": "x"}} },
-	"get-emotions": func(*owned) request { return request{"/emotions", nil} },
+	"list-communities": func(*owned) request { return request{"/communities?query=" + planted, nil} },
+	"predict":          func(*owned) request { return request{"/predictions", nil} },
+	"list-profile":     func(*owned) request { return request{"/profile", nil} },
+	"put-profile":      func(*owned) request { return request{"/profile/occupation", object{"value": "x"}} },
+	"get-emotions":     func(*owned) request { return request{"/emotions", nil} },
 	"add-memory-v1": func(*owned) request {
 		return request{"/add_memory", object{"content": "x", "memory_type": "insight"}}
 	},
@@ -147,6 +149,20 @@ var cases = map[string]func(o *owned) request{
 	"retry-job":  func(o *owned) request { return request{"/queue/" + o.job + "/retry", nil} },
 	"get-status": func(*owned) request { return request{"/status", nil} },
 	"list-users": func(*owned) request { return request{"/users", nil} },
+
+	"get-molt-mode":   func(*owned) request { return request{"/molt", nil} },
+	"set-molt-mode":   func(*owned) request { return request{"/molt", object{"mode": "suggest"}} },
+	"list-strategies": func(*owned) request { return request{"/strategies", nil} },
+	"explain-strategy": func(o *owned) request {
+		return request{"/strategies/" + o.strategy + "/why?language=zh", nil}
+	},
+	"adopt-strategy":     func(o *owned) request { return request{"/strategies/" + o.strategy + "/adopt", nil} },
+	"roll-back-strategy": func(o *owned) request { return request{"/strategies/" + o.strategy + "/rollback", nil} },
+	"get-patterns":       func(*owned) request { return request{"/patterns", nil} },
+	"list-webhooks":      func(*owned) request { return request{"/webhooks", nil} },
+	"add-webhook":        func(*owned) request { return request{"/webhooks", object{"url": "https://example.invalid/x"}} },
+	"set-webhook":        func(o *owned) request { return request{"/webhooks/" + o.webhook, object{"enabled": false}} },
+	"delete-webhook":     func(o *owned) request { return request{"/webhooks/" + o.webhook, nil} },
 }
 
 // hostile are texts for every field that takes text.
@@ -205,6 +221,11 @@ func (b *bench) owner(t *testing.T, name string) *owned {
 	o.adjustment = pgtestOne[uuid.UUID](t, b, `select oxbow.adjust($1, 'fact', (select m.id from oxbow.memories m
 		where m.user_id = $1 and m.content ~ 'black'), 0.5, 'cormorant', '{}', -1, now())`, name).String()
 	o.job = jsonText(t, pgtestOne[int64](t, b, `select min(id) from oxbow.river_job where args ->> 'user_id' = $1`, name))
+	o.strategy = pgtestOne[string](t, b, `select oxbow.propose_policy('recall_recency', 0.1 + random() / 10, 'x')::text`)
+	pgtestOne[string](t, b, `select oxbow.adopt_strategy($1)::text`, o.strategy) // one that can be rolled back
+	added, err := store.AddWebhook(t.Context(), b.pool, "https://example.invalid/"+planted)
+	require.NoError(t, err)
+	o.webhook = added.ID.String()
 	return o
 }
 

@@ -270,6 +270,64 @@ var toolCases = map[string]toolCase{
 		}
 		return nil
 	},
+	"predict": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
+		must[server.Created](m, "add_intention", object{"content": w.tea, "due_at": time.Now().Add(2 * time.Hour)})
+		must[server.Created](m, "add_intention", object{"content": w.home, "due_at": time.Now().Add(30 * time.Hour)})
+		type predictions struct{ Predictions []memory }
+		require.Equal(t, []string{w.tea}, memories{Memories: must[predictions](m, "predict", object{}).Predictions}.contents())
+		require.Len(t, must[predictions](m, "predict", object{"until": time.Now().Add(40 * time.Hour)}).Predictions, 2)
+		text, isError := m.call("predict", object{"until": "2001"})
+		require.True(t, isError)
+		require.Contains(t, text, "until")
+		return nil
+	},
+	"list_communities": func(t *testing.T, b *bench, m model, user string, w words) func() {
+		must[server.Added](m, "add_memory", object{"content": w.trait, "metadata": object{"entities": []any{
+			object{"name": "Mei"}, object{"name": "Bo"}, object{"name": "Tao"}}}})
+		return func() {
+			_, err := store.Propagate(t.Context(), b.pool, 10_000)
+			require.NoError(t, err)
+			_, err = store.SummarizeCommunities(t.Context(), b.pool, 10_000)
+			require.NoError(t, err)
+			type groups struct{ Communities []memory }
+			found := must[groups](m, "list_communities", object{"q": "How is Bo?"}).Communities
+			require.Equal(t, []string{"Bo, Mei, Tao:\n" + w.trait}, memories{Memories: found}.contents())
+			require.Empty(t, must[groups](m, "list_communities", object{"query": w.tea}).Communities)
+			text, _ := m.call("get_context", object{"query": "Mei", "include": []any{"communities"}})
+			require.Contains(t, text, "Bo")
+		}
+	},
+	"list_skills": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
+		must[server.Created](m, "add_skill", object{"name": w.topic, "situation": w.tea, "steps": []any{w.home, w.moved},
+			"preconditions": []any{w.trait}})
+		type skills struct{ Skills []memory }
+		require.Equal(t, []string{w.topic + ": " + w.tea + "\nRequires: " + w.trait + "\n1. " + w.home + "\n2. " + w.moved},
+			memories{Memories: must[skills](m, "list_skills", object{"situation": w.tea}).Skills}.contents())
+		return nil
+	},
+	"add_skill": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
+		text, isError := m.call("add_skill", object{"name": w.topic, "steps": []any{}})
+		require.True(t, isError)
+		require.Contains(t, text, "steps")
+		must[server.Created](m, "add_skill", object{"name": w.topic, "steps": []any{w.home}})
+		must[server.Created](m, "add_skill", object{"name": w.topic, "steps": []any{w.moved}, "reason": w.question})
+		type skills struct{ Skills []memory }
+		require.Equal(t, []string{w.topic + "\n1. " + w.moved},
+			memories{Memories: must[skills](m, "list_skills", object{}).Skills}.contents(), "the next version")
+		return nil
+	},
+	"report_outcome": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
+		made := must[server.Created](m, "add_skill", object{"name": w.topic, "steps": []any{w.home}})
+		for _, success := range []bool{true, false, true} {
+			must[server.Done](m, "report_outcome", object{"id": made.ID, "success": success})
+		}
+		type skills struct {
+			Skills []struct{ Successes, Failures int }
+		}
+		found := must[skills](m, "list_skills", object{}).Skills[0]
+		require.Equal(t, []int{2, 1}, []int{found.Successes, found.Failures})
+		return nil
+	},
 	"explain": func(t *testing.T, _ *bench, m model, _ string, w words) func() {
 		a := must[server.Added](m, "add_memory", object{"content": w.home})
 		said := must[struct {

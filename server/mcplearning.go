@@ -3,6 +3,8 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,6 +29,20 @@ func (m *mcpServer) registerLearning() {
 		reads, arguments("until", "limit", "max_tokens"), m.listUpcoming)
 	tool(m, "close_intention", "Close an intention", `Mark a reminder or plan as done or dropped.`,
 		writes(true), arguments("id", "outcome", "reason"), m.closeIntention)
+	tool(m, "predict", "Predict", `List what the user will probably do, ask or need in the next day, or until a time, with `+
+		`the probability, from their own habits and plans.`,
+		reads, arguments("until", "limit", "max_tokens"), m.predict)
+	tool(m, "list_communities", "List groups", `List groups of people and things that belong together in the user's `+
+		`life, such as a family or a team, the largest first, or those that a question names.`,
+		reads, arguments("query", "limit", "max_tokens"), m.listCommunities)
+	tool(m, "list_skills", "List skills", `List ways to do things that worked for the user, with their steps, those `+
+		`that fit a situation first.`,
+		reads, arguments("situation", "limit", "max_tokens"), m.listSkills)
+	tool(m, "add_skill", "Add a skill", `Store a way to do something that worked, as named steps, or the next version of `+
+		`one with the same name.`,
+		writes(false), arguments("name", "situation", "steps", "preconditions", "reason"), m.addSkill)
+	tool(m, "report_outcome", "Report an outcome", `Count that a skill worked or did not, after it was used.`,
+		writes(false), arguments("id", "success"), m.reportOutcome)
 	tool(m, "explain", "Explain", `Explain in sentences why a memory, a trait or anything else with an id is known, `+
 		`what it rests on, and when it fades.`,
 		reads, arguments("id", "max_tokens"), m.explain)
@@ -134,4 +150,130 @@ func (m *mcpServer) explain(ctx context.Context, user string, in idArguments) (o
 	}
 	out.Sentences, out.LeftOut = fit(all, in.tokens())
 	return out, nil
+}
+
+// prediction is something that the user will probably do, ask or need.
+type prediction struct {
+	Kind        string    `json:"kind" doc:"activity, topic, question or intention"`
+	Content     string    `json:"content"`
+	Shortened   bool      `json:"shortened,omitzero"`
+	Probability float64   `json:"probability" doc:"0 to 1"`
+	StartsAt    time.Time `json:"starts_at,omitzero" doc:"With ends_at, when it is likeliest"`
+	EndsAt      time.Time `json:"ends_at,omitzero"`
+}
+
+func (p *prediction) content() (*string, *bool) { return &p.Content, &p.Shortened }
+
+type predictions struct {
+	Predictions []prediction `json:"predictions"`
+	LeftOut     int          `json:"left_out,omitzero" doc:"How many max_tokens left out"`
+}
+
+func (m *mcpServer) predict(ctx context.Context, user string, in upcomingArguments) (out predictions, err error) {
+	found, err := m.client.Predict(ctx, user, time.Time{}, in.Until, cmp.Or(in.Limit, 50))
+	if err != nil {
+		return out, err
+	}
+	all := make([]prediction, len(found))
+	for i, p := range found {
+		all[i] = prediction{Kind: p.Kind, Content: p.Content, Probability: p.Probability, StartsAt: p.StartsAt, EndsAt: p.EndsAt}
+	}
+	out.Predictions, out.LeftOut = fit(all, in.tokens())
+	return out, nil
+}
+
+type communityArguments struct {
+	Query string `json:"query,omitzero" doc:"Only groups with something that it names"`
+	Limit int    `json:"limit,omitzero" minimum:"1" maximum:"1000" default:"10"`
+	Budget
+}
+
+// community is a group of people and things that belong together.
+type community struct {
+	Content   string `json:"content" doc:"At most 8 names, the most connected first, then the memories that connect most of them"`
+	Members   int    `json:"members"`
+	Shortened bool   `json:"shortened,omitzero"`
+}
+
+func (c *community) content() (*string, *bool) { return &c.Content, &c.Shortened }
+
+type communities struct {
+	Communities []community `json:"communities"`
+	LeftOut     int         `json:"left_out,omitzero" doc:"How many max_tokens left out"`
+}
+
+func (m *mcpServer) listCommunities(ctx context.Context, user string, in communityArguments) (out communities, err error) {
+	found, err := m.client.Communities(ctx, user, in.Query, cmp.Or(in.Limit, 10))
+	if err != nil {
+		return out, err
+	}
+	all := make([]community, len(found))
+	for i, c := range found {
+		all[i] = community{Content: strings.Join(c.Names, ", ") + ":\n" + c.Summary, Members: c.Members}
+	}
+	out.Communities, out.LeftOut = fit(all, in.tokens())
+	return out, nil
+}
+
+type skillArguments struct {
+	Situation string `json:"situation,omitzero" doc:"In words. Default: all skills"`
+	Limit     int    `json:"limit,omitzero" minimum:"1" maximum:"1000" default:"20"`
+	Budget
+}
+
+// skill is a way to do something.
+type skill struct {
+	ID        uuid.UUID `json:"id"`
+	Content   string    `json:"content" doc:"The name, the situation, what it requires, and the steps"`
+	Shortened bool      `json:"shortened,omitzero"`
+	Successes int       `json:"successes" doc:"How often it worked"`
+	Failures  int       `json:"failures"`
+}
+
+func (s *skill) content() (*string, *bool) { return &s.Content, &s.Shortened }
+
+// skillText describes a skill: a line for the name and the situation, one for what it requires, and one for each step.
+func skillText(s oxbow.Skill) string {
+	lines := []string{s.Name}
+	if s.Situation != "" {
+		lines[0] += ": " + s.Situation
+	}
+	if len(s.Preconditions) > 0 {
+		lines = append(lines, "Requires: "+strings.Join(s.Preconditions, "; "))
+	}
+	for i, step := range s.Steps {
+		lines = append(lines, fmt.Sprintf("%d. %s", i+1, step))
+	}
+	return strings.Join(lines, "\n")
+}
+
+type skills struct {
+	Skills  []skill `json:"skills"`
+	LeftOut int     `json:"left_out,omitzero" doc:"How many max_tokens left out"`
+}
+
+func (m *mcpServer) listSkills(ctx context.Context, user string, in skillArguments) (out skills, err error) {
+	found, err := m.client.Skills(ctx, user, in.Situation, cmp.Or(in.Limit, 20))
+	if err != nil {
+		return out, err
+	}
+	all := make([]skill, len(found))
+	for i, s := range found {
+		all[i] = skill{ID: s.ID, Content: skillText(s), Successes: s.Successes, Failures: s.Failures}
+	}
+	out.Skills, out.LeftOut = fit(all, in.tokens())
+	return out, nil
+}
+
+func (m *mcpServer) addSkill(ctx context.Context, user string, in NewSkill) (Created, error) {
+	return created(m.client.LearnSkill(ctx, user, oxbow.NewSkill(in)))
+}
+
+type outcomeArguments struct {
+	IDArgument
+	Outcome
+}
+
+func (m *mcpServer) reportOutcome(ctx context.Context, user string, in outcomeArguments) (Done, error) {
+	return Done{true}, m.client.SkillOutcome(ctx, user, in.ID, in.Success)
 }

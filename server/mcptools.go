@@ -44,7 +44,7 @@ func (m *mcpServer) registerTools() {
 		reads, arguments("query", "limit", "types", "valid_as_of", "max_tokens"), m.searchMemories)
 	tool(m, "get_context", "Get the user's context", `Get what to know about the user before a reply: traits, `+
 		`preferences and the facts that fit a topic, as text for the prompt. It is a selection: search_memories has more.`,
-		reads, arguments("query", "max_tokens"), m.getContext)
+		reads, arguments("query", "include", "max_tokens"), m.getContext)
 	tool(m, "get_memory", "Get a memory", `Get one memory with all its details.`,
 		reads, arguments("id", "max_tokens"), m.getMemory)
 	tool(m, "update_memory", "Update a memory", `Replace a memory whose content is no longer right. The old version is `+
@@ -96,7 +96,8 @@ func (m *mcpServer) searchMemories(ctx context.Context, user string, in searchAr
 }
 
 type contextArguments struct {
-	Query string `json:"query,omitzero" doc:"The topic, such as the user's message. Default: what matters most"`
+	Query   string   `json:"query,omitzero" doc:"The topic, such as the user's message. Default: what matters most"`
+	Include []string `json:"include,omitempty" enum:"profile,emotion,communities" doc:"What else to include: what apps keep about the user, how the user felt, groups of people and things that belong together"`
 	Budget
 }
 
@@ -116,7 +117,8 @@ func (c contextAnswer) plain() string {
 }
 
 func (m *mcpServer) getContext(ctx context.Context, user string, in contextArguments) (contextAnswer, error) {
-	found, err := m.client.Context(ctx, oxbow.ContextQuery{UserID: user, Text: in.Query, MaxTokens: in.tokens()})
+	found, err := m.client.Context(ctx, oxbow.ContextQuery{UserID: user, Text: in.Query, Include: in.Include,
+		MaxTokens: in.tokens()})
 	return contextAnswer{found.Text, found.IDs(), degraded(found.Degraded)}, err
 }
 

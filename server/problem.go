@@ -29,6 +29,7 @@ var statuses = []struct {
 	{store.ErrNoSkill, http.StatusNotFound},
 	{store.ErrNoStrategy, http.StatusNotFound},
 	{store.ErrNoIntention, http.StatusNotFound},
+	{store.ErrNoWebhook, http.StatusNotFound},
 	{store.ErrOtherRequest, http.StatusUnprocessableEntity},
 	{oxbow.ErrSuperseded, http.StatusConflict},
 	{oxbow.ErrForgotten, http.StatusConflict},

@@ -39,4 +39,13 @@ func (s *Server) registerProfile() {
 		}) (list[oxbow.Feeling], error) {
 			return listed(s.client.EmotionProfile(ctx, user, in.Now))
 		})
+	forUser(s, op("predict", http.MethodGet, "/predictions", "profile",
+		"List what the user will probably do, ask or need, the most probable first"),
+		func(ctx context.Context, user string, in *struct {
+			From  time.Time `query:"from_at" doc:"The beginning of the period. Default: now"`
+			Until time.Time `query:"until" doc:"Its end, at most 31 days later. Default: a day later"`
+			Limit int       `query:"limit" minimum:"1" maximum:"1000" default:"20"`
+		}) (list[oxbow.Prediction], error) {
+			return listed(s.client.Predict(ctx, user, in.From, in.Until, in.Limit))
+		})
 }

@@ -51,6 +51,7 @@ type ContextQuery struct {
 	Types     []string `json:"types,omitempty" enum:"fact,episodic,trait,document" doc:"Default: facts, episodes and traits"`
 	Contexts  []string `json:"contexts,omitempty" doc:"Of traits, or of the metadata of other memories"`
 	AgentID   string   `json:"agent_id,omitzero"`
+	Include   []string `json:"include,omitempty" enum:"profile,emotion,communities" doc:"What else to include. Default: none of these"`
 	WordsOnly bool     `json:"words_only,omitzero" doc:"Do not search by vectors"`
 }
 
@@ -98,6 +99,14 @@ func (s *Server) registerRecall() {
 	forUser(s, op("list-entities", http.MethodGet, "/entities", "recall",
 		"List people, places and things that memories mention"),
 		s.listEntities)
+	forUser(s, op("list-communities", http.MethodGet, "/communities", "recall",
+		"List groups of people and things that memories connect, the largest first"),
+		func(ctx context.Context, user string, in *struct {
+			Query string `query:"query" maxLength:"50000" doc:"Only those with something that it names"`
+			Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"10"`
+		}) (list[oxbow.Community], error) {
+			return listed(s.client.Communities(ctx, user, in.Query, in.Limit))
+		})
 	forUser(s, op("report-used", http.MethodPost, "/used", "recall",
 		"Report that a reply used memories, which strengthens them"),
 		func(ctx context.Context, user string, in *struct{ Body Used }) (Done, error) {
@@ -130,7 +139,8 @@ func (s *Server) context(ctx context.Context, user string, in *struct {
 }) (PromptContext, error) {
 	q := in.Body
 	c, err := s.client.Context(ctx, oxbow.ContextQuery{UserID: user, Text: q.Query, MaxTokens: q.MaxTokens,
-		Types: typesOf(q.Types), Contexts: q.Contexts, AgentID: q.AgentID, WordsOnly: q.WordsOnly})
+		Types: typesOf(q.Types), Contexts: q.Contexts, AgentID: q.AgentID, Include: q.Include,
+		WordsOnly: q.WordsOnly})
 	if c.Parts == nil {
 		c.Parts = []oxbow.ContextPart{}
 	}

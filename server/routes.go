@@ -74,6 +74,7 @@ func (s *Server) register() {
 	s.registerUser()
 	s.registerOperations()
 	s.registerOperators()
+	s.registerLearning()
 	s.registerV1()
 }
 

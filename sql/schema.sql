@@ -2492,8 +2492,7 @@ CREATE TABLE oxbow.webhooks (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     disabled_at timestamp with time zone,
     disabled_by text,
-    last_at timestamp with time zone,
-    last_status text,
+    deliveries jsonb DEFAULT '[]'::jsonb NOT NULL,
     CONSTRAINT url_http CHECK ((((url ~ '^https?://[^[:space:]]+$'::text) AND (octet_length(url) <= 2000)) OR oxbow.reject('url'::text, url, 'must be an http or https address of at most 2,000 bytes'::text)))
 );
 

@@ -15,10 +15,34 @@ type PatternBudget struct {
 	PerUser       int
 }
 
+// PatternAccount is the account of the privacy budget.
+type PatternAccount struct {
+	Enabled    bool           `json:"enabled"`              // the setting patterns is on
+	Epsilon    float64        `json:"epsilon"`              // that a release spends
+	Spent      float64        `json:"spent"`                // by the releases of pattern_budget_days
+	Budget     float64        `json:"budget"`               // that these may spend
+	UsersMin   float64        `json:"users_min"`            // that share a pattern before it is published
+	PerUser    int            `json:"per_user"`             // patterns of one user that count at most
+	ReleasedAt time.Time      `json:"released_at,omitzero"` // the latest release
+	DueAt      time.Time      `json:"due_at,omitzero"`      // the next
+	Patterns   []PatternCount `json:"patterns" db:"-"`      // of the latest release, the most frequent first
+}
+
+// ReadPatternAccount returns the account at a moment, with the latest release.
+func ReadPatternAccount(ctx context.Context, db DB, now time.Time) (a PatternAccount, err error) {
+	a, err = one[PatternAccount](ctx, db, "read the privacy budget", `select * from oxbow.pattern_account($1)`, now)
+	if err == nil {
+		a.Patterns, err = list[PatternCount](ctx, db, "read the latest release", `
+			select pattern, context, users from oxbow.pattern_counts order by users desc, pattern, context`)
+	}
+	return a, err
+}
+
 // PatternCount is the number of users with a pattern.
 type PatternCount struct {
-	Pattern, Context string
-	Users            int64
+	Pattern string `json:"pattern"`
+	Context string `json:"context"`
+	Users   int64  `json:"users"` // in a release, with noise
 }
 
 // ReadPatternBudget locks the account of the privacy budget until the end of the transaction, and returns it.

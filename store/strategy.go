@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,11 +18,12 @@ type Strategy struct {
 	At           time.Time          `json:"at"`
 	About        string             `json:"about"` // recall, decay, conflict, outdated, too_much, request
 	Cause        string             `json:"cause"`
-	Changes      map[string]float64 `json:"changes"`           // values by policy
-	Previous     map[string]float64 `json:"previous,omitzero"` // those that it replaced
-	State        string             `json:"state"`             // proposed, tried, adopted, rejected, rolled_back
-	Metric       string             `json:"metric,omitzero"`   // mrr, f1
-	Answers      int                `json:"answers,omitzero"`  // number that it was tried on
+	Policies     []PolicyChange     `json:"changes" db:"-"`
+	Changes      map[string]float64 `json:"-"`                // the values of Policies by name
+	Previous     map[string]float64 `json:"-"`                // those that it replaced
+	State        string             `json:"state"`            // proposed, tried, adopted, rejected, rolled_back
+	Metric       string             `json:"metric,omitzero"`  // mrr, f1
+	Answers      int                `json:"answers,omitzero"` // number that it was tried on
 	MetricBefore float64            `json:"metric_before,omitzero"`
 	MetricAfter  float64            `json:"metric_after,omitzero"`
 	Low          float64            `json:"low,omitzero"`         // lower bound of the gain
@@ -31,18 +35,59 @@ type Strategy struct {
 	Actor        string             `json:"actor"`
 }
 
+// PolicyChange is a policy with the value that a strategy gives it.
+type PolicyChange struct {
+	Name     string   `json:"name"`
+	Value    float64  `json:"value"`
+	Previous *float64 `json:"previous,omitempty"` // the value that it replaced when the strategy was adopted
+}
+
+// String returns a change such as "recall_weight 0.3 → 0.6".
+func (c PolicyChange) String() string {
+	if c.Previous == nil {
+		return fmt.Sprintf("%s → %g", c.Name, c.Value)
+	}
+	return fmt.Sprintf("%s %g → %g", c.Name, *c.Previous, c.Value)
+}
+
 // Strategies returns the latest strategies, at most limit.
 func Strategies(ctx context.Context, db DB, limit int) ([]Strategy, error) {
-	return list[Strategy](ctx, db, "read strategies", `
+	found, err := list[Strategy](ctx, db, "read strategies", `
 		select version, at, about, cause, changes, previous, state, metric, answers, metric_before, metric_after, low,
 		       live_before, live_after, adopted_at, judged_at, ended_at, actor
 		  from oxbow.strategies order by version desc limit $1`, limit)
+	for i := range found {
+		s := &found[i]
+		for _, name := range slices.Sorted(maps.Keys(s.Changes)) {
+			c := PolicyChange{Name: name, Value: s.Changes[name]}
+			if old, ok := s.Previous[name]; ok {
+				c.Previous = &old
+			}
+			s.Policies = append(s.Policies, c)
+		}
+	}
+	return found, err
 }
 
 // WhyStrategy explains a strategy in sentences, in English or Chinese.
 func WhyStrategy(ctx context.Context, db DB, version int64, language string) ([]Sentence, error) {
 	return list[Sentence](ctx, db, "explain a strategy", `
 		select aspect, sentence, '{}'::uuid[] as refs from oxbow.why_strategy($1, $2)`, version, language)
+}
+
+// MoltModes are the modes of the job molt by the value of the policy molt_mode.
+var MoltModes = []string{"off", "suggest", "auto"}
+
+// MoltMode returns the mode of the job molt.
+func MoltMode(ctx context.Context, db DB) (string, error) {
+	value, err := one[float64](ctx, db, "read the mode of molt", `select value from oxbow.policies where name = 'molt_mode'`)
+	return MoltModes[int(value)], err
+}
+
+// SetMoltMode sets the mode of the job molt.
+func SetMoltMode(ctx context.Context, db DB, mode string) error {
+	_, err := run(ctx, db, "set the mode of molt", `select oxbow.set_molt_mode($1)`, mode)
+	return err
 }
 
 // MoltPolicies returns all policies by name.

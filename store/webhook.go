@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"fmt"
 	"time"
 
@@ -15,20 +17,35 @@ type Webhook struct {
 	CreatedAt  time.Time `json:"created_at"`
 	DisabledAt time.Time `json:"disabled_at,omitzero"`
 	DisabledBy string    `json:"disabled_by,omitzero"` // operator, or the answer of the far end
-	LastAt     time.Time `json:"last_at,omitzero"`     // the last delivery
-	LastStatus string    `json:"last_status,omitzero"` // and its result
+	Deliveries []Posted  `json:"deliveries"`           // the last five, the latest first
 }
 
-// AddWebhook stores a webhook whose messages are signed with the secret.
-func AddWebhook(ctx context.Context, db DB, url string, secret []byte) (uuid.UUID, error) {
-	return one[uuid.UUID](ctx, db, "store the webhook",
+// Posted is an attempt to post to a webhook.
+type Posted struct {
+	At     time.Time `json:"at"`
+	Status string    `json:"status"` // what the far end answered, or why it could not
+}
+
+// NewWebhook is a webhook with the secret that signs its messages.
+type NewWebhook struct {
+	ID     uuid.UUID `json:"id"`
+	Secret string    `json:"secret"` // in the form of Standard Webhooks
+}
+
+// AddWebhook stores a webhook with a new secret.
+func AddWebhook(ctx context.Context, db DB, url string) (w NewWebhook, err error) {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	w.Secret = "whsec_" + base64.StdEncoding.EncodeToString(secret)
+	w.ID, err = one[uuid.UUID](ctx, db, "store the webhook",
 		`insert into oxbow.webhooks (url, secret) values ($1, $2) returning id`, url, secret)
+	return w, err
 }
 
 // Webhooks returns all webhooks, the oldest first.
 func Webhooks(ctx context.Context, db DB) ([]Webhook, error) {
 	return list[Webhook](ctx, db, "read the webhooks", `
-		select id, url, created_at, disabled_at, disabled_by, last_at, last_status
+		select id, url, created_at, disabled_at, disabled_by, deliveries
 		  from oxbow.webhooks order by created_at, id`)
 }
 

@@ -18,6 +18,7 @@ import (
 // farEnd is what a webhook points to. It answers with the statuses in turn, then 204.
 type farEnd struct {
 	mu       sync.Mutex
+	hook     *standardwebhooks.Webhook
 	statuses []int
 	ids      []string
 	said     []string
@@ -26,10 +27,9 @@ type farEnd struct {
 func (f *farEnd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	hook, _ := standardwebhooks.NewWebhookRaw([]byte("secret")) // never fails
 	message, err := io.ReadAll(r.Body)
 	if err == nil {
-		err = hook.Verify(message, r.Header)
+		err = f.hook.Verify(message, r.Header)
 	}
 	var notice struct {
 		Type string
@@ -56,7 +56,9 @@ func TestRemind(t *testing.T) {
 	far := &farEnd{statuses: []int{http.StatusInternalServerError}}
 	server := httptest.NewServer(far)
 	t.Cleanup(server.Close)
-	_, err := store.AddWebhook(t.Context(), b.pool, server.URL, []byte("secret"))
+	added, err := store.AddWebhook(t.Context(), b.pool, server.URL)
+	require.NoError(t, err)
+	far.hook, err = standardwebhooks.NewWebhook(added.Secret)
 	require.NoError(t, err)
 	b.cfg.WebhookPrivate = true
 	start := time.Date(2026, 5, 13, 10, 20, 0, 0, time.UTC)
@@ -128,6 +130,9 @@ func TestRemind(t *testing.T) {
 	hooks, err := store.Webhooks(t.Context(), b.pool)
 	require.NoError(t, err)
 	require.Contains(t, hooks[0].DisabledBy, "410")
+	require.Len(t, hooks[0].Deliveries, 5)
+	require.Contains(t, hooks[0].Deliveries[0].Status, "410")
+	require.Contains(t, hooks[0].Deliveries[4].Status, "500")
 	remind(day.AddDate(0, 0, 2).Add(9 * time.Hour))
 	require.Len(t, far.said, 5, "a disabled webhook gets nothing")
 	require.Equal(t, 4, count(`state = 'due'`))

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"time"
 
 	"github.com/google/uuid"
@@ -157,14 +155,11 @@ run with --webhook-private.`,
 	cmd.RunE = a.onDatabase(func(ctx context.Context, d *database, _ []string) (err error) {
 		switch {
 		case add != "":
-			secret := make([]byte, 32)
-			_, _ = rand.Read(secret) // never fails
-			id, err := store.AddWebhook(ctx, d.pool, add, secret)
+			added, err := store.AddWebhook(ctx, d.pool, add)
 			if err != nil {
 				return err
 			}
-			text := "whsec_" + base64.StdEncoding.EncodeToString(secret)
-			return d.output(map[string]string{"id": id.String(), "secret": text}, func() { d.printf("%s\n%s\n", id, text) })
+			return d.output(added, func() { d.printf("%s\n%s\n", added.ID, added.Secret) })
 		case remove != uuid.Nil:
 			err = store.DeleteWebhook(ctx, d.pool, remove)
 		case enable != uuid.Nil:
@@ -186,7 +181,11 @@ run with --webhook-private.`,
 			}
 			t := d.table("id", "~address", "since", "last delivery", "|result", "disabled by")
 			for _, h := range hooks {
-				t.add(h.ID, h.URL, h.CreatedAt, h.LastAt, h.LastStatus, h.DisabledBy)
+				var last store.Posted
+				if len(h.Deliveries) > 0 {
+					last = h.Deliveries[0]
+				}
+				t.add(h.ID, h.URL, h.CreatedAt, last.At, last.Status, h.DisabledBy)
 			}
 			t.print()
 		})

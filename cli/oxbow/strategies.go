@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
-
-// moltModes are the modes of the job molt by the value of the policy molt_mode.
-var moltModes = []string{"off", "suggest", "auto"}
 
 func strategiesCommand(a *app) *cobra.Command {
 	limit := 50
@@ -39,7 +34,7 @@ the latest first, and the mode of the job:
 	limitFlag(f, &limit, "number of versions to show")
 	f.Int64Var(&adopt, "adopt", 0, "set the policies of this version first")
 	f.Int64Var(&rollback, "rollback", 0, "restore the policies that this version replaced first")
-	choiceFlag(f, &mode, "mode", "set this mode first", moltModes...)
+	choiceFlag(f, &mode, "mode", "set this mode first", store.MoltModes...)
 	f.Int64Var(&why, "why", 0, "explain this version in sentences instead")
 	f.StringVar(&language, "language", "en", "`language` of the sentences: en or zh")
 	cmd.MarkFlagsMutuallyExclusive("adopt", "rollback", "why")
@@ -58,8 +53,7 @@ the latest first, and the mode of the job:
 			})
 		}
 		if mode != "" {
-			_, err := store.Exec(ctx, d.pool, `select oxbow.set_policy('molt_mode', $1)`, slices.Index(moltModes, mode))
-			if err != nil {
+			if err := store.SetMoltMode(ctx, d.pool, mode); err != nil {
 				return err
 			}
 		}
@@ -77,14 +71,14 @@ the latest first, and the mode of the job:
 		if err != nil {
 			return err
 		}
-		now, err := store.CollectOne[float64](ctx, d.pool, `select oxbow.policy('molt_mode')`)
+		now, err := store.MoltMode(ctx, d.pool)
 		if err != nil {
 			return err
 		}
 		shown := struct {
 			Mode       string           `json:"mode"`
 			Strategies []store.Strategy `json:"strategies"`
-		}{moltModes[int(now)], strategies}
+		}{now, strategies}
 		return d.output(shown, func() {
 			d.printf("The mode is %s.\n", shown.Mode)
 			if len(strategies) == 0 {
@@ -94,26 +88,17 @@ the latest first, and the mode of the job:
 			t := d.table("#version", "at", "state", "|changes", "metric", "#before", "#after", "|cause")
 			for _, s := range strategies {
 				before, after := "", ""
+				var changes []string
+				for _, c := range s.Policies {
+					changes = append(changes, c.String())
+				}
 				if s.Metric != "" {
 					before, after = fmt.Sprintf("%.3f", s.MetricBefore), fmt.Sprintf("%.3f", s.MetricAfter)
 				}
-				t.add(s.Version, s.At, s.State, changesText(s), s.Metric, before, after, s.Cause)
+				t.add(s.Version, s.At, s.State, strings.Join(changes, ", "), s.Metric, before, after, s.Cause)
 			}
 			t.print()
 		})
 	})
 	return cmd
-}
-
-// changesText returns the changes of a strategy, such as "recall_weight 0.3 → 0.6".
-func changesText(s store.Strategy) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(s.Changes)) {
-		if old, ok := s.Previous[name]; ok {
-			parts = append(parts, fmt.Sprintf("%s %g → %g", name, old, s.Changes[name]))
-			continue
-		}
-		parts = append(parts, fmt.Sprintf("%s → %g", name, s.Changes[name]))
-	}
-	return strings.Join(parts, ", ")
 }

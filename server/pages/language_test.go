@@ -61,6 +61,38 @@ func TestTextsExist(t *testing.T) {
 	require.Greater(t, used, 100)
 }
 
+// Whatever the log of a person contains has a name.
+func TestOperationsAreNamed(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../openapi.json")
+	require.NoError(t, err)
+	var api struct {
+		Paths map[string]map[string]struct {
+			ID   string `json:"operationId"`
+			Tags []string
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &api))
+	table, err := os.ReadFile("../../docs/mcp.md")
+	require.NoError(t, err)
+	var named []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllSubmatch(table, -1) {
+		named = append(named, string(m[1]))
+	}
+	require.Greater(t, len(named), 20)
+	for _, path := range api.Paths {
+		for _, o := range path {
+			if !slices.Contains(o.Tags, "operators") && !slices.Contains(o.Tags, "health") {
+				named = append(named, o.ID)
+			}
+		}
+	}
+	texts := messages(t, "en")
+	for _, name := range named {
+		require.NotEmpty(t, texts["operation_"+name], name)
+	}
+}
+
 func TestLanguage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -33,15 +33,25 @@ var operatorRoutes = []route{
 	{"GET /operator/users", store.RoleOperator, "", "users", (*Site).users},
 	{"GET /operator/user", store.RoleOperator, "list-log", "users", (*Site).user},
 	{"GET /operator/molt", store.RoleOperator, "", "molt", (*Site).molt},
-	{"POST /operator/molt/{version}/adopt", store.RoleOperator, "", "molt", adoptStrategy},
-	{"POST /operator/molt/{version}/rollback", store.RoleOperator, "", "molt", rollBackStrategy},
+	{"POST /operator/molt/mode", store.RoleOperator, "", "molt", (*Site).setMoltMode},
+	{"POST /operator/molt/{version}/adopt", store.RoleOperator, "", "molt", moltChange("adopted", store.AdoptStrategy)},
+	{"POST /operator/molt/{version}/rollback", store.RoleOperator, "", "molt",
+		moltChange("rolled_back", store.RollbackStrategy)},
+	{"GET /operator/patterns", store.RoleOperator, "", "patterns", (*Site).patterns},
+	{"GET /operator/webhooks", store.RoleOperator, "", "webhooks", (*Site).webhooks},
+	{"POST /operator/webhooks", store.RoleOperator, "", "webhooks", (*Site).addWebhook},
+	{"POST /operator/webhooks/{id}/pause", store.RoleOperator, "", "webhooks", webhookChange("webhook_paused", pauseWebhook)},
+	{"POST /operator/webhooks/{id}/resume", store.RoleOperator, "", "webhooks",
+		webhookChange("webhook_resumed", resumeWebhook)},
+	{"POST /operator/webhooks/{id}/remove", store.RoleOperator, "", "webhooks",
+		webhookChange("webhook_removed", store.DeleteWebhook)},
 	{"GET /operator/keys", store.RoleOperator, "", "keys", (*Site).keys},
 	{"POST /operator/keys/{id}/revoke", store.RoleOperator, "", "keys", (*Site).revokeKey},
 }
 
 var operatorSections = []section{{"queue", "/operator"}, {"problems", "/operator/problems"},
 	{"history", "/operator/history"}, {"reviews", "/operator/reviews"}, {"recall", "/operator/recall"},
-	{"molt", "/operator/molt"},
+	{"molt", "/operator/molt"}, {"patterns", "/operator/patterns"}, {"webhooks", "/operator/webhooks"},
 	{"users", "/operator/users"}, {"keys", "/operator/keys"}}
 
 // pulsePeriod is the time for which the queue's page counts completed jobs. They are kept for at least twice as long.

@@ -3,9 +3,11 @@ package pages_test
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"log/slog"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +76,13 @@ func operatedSite(t *testing.T, change ...func(*server.Config)) *operated {
 	s.failed, s.failedToo = job("embed"), job("embed")
 	exec(`insert into oxbow.weight_log (user_id, memory_type, memory_id, at, cause, before, after)
 		values ($1, 'fact', $2, now() - interval '30 hours', 'used', 0.5, 0.6)`, s.user, s.fact)
+	_, err = store.ProposePolicy(t.Context(), s.pool, "recall_recency", 0.1, hostile, "request")
+	require.NoError(t, err)
+	exec(`insert into oxbow.webhooks (url, secret) values ('https://example.invalid/' || replace($1, ' ', ''), '\x00')`, hostile)
+	for _, status := range []string{"200 first", "200", "200", "200", "200", "503 " + hostile} { // the last five are kept
+		exec(`select oxbow.record_delivery(id, $1, false) from oxbow.webhooks`, status)
+	}
+	exec(`select oxbow.publish_patterns(now(), 1, 20, 3, 200, '{dimension:openness_high}', '{work}', '{40}')`)
 	s.key, _, err = store.CreateAPIKey(t.Context(), s.pool, store.APIKey{Role: store.RolePerson, UserID: s.user, Name: hostile})
 	require.NoError(t, err)
 	return s
@@ -99,6 +108,9 @@ func TestOperatorPages(t *testing.T) {
 			recall:               {"The ferry sails at noon.", "The ferry ticket", "Ferry number", s.secret.String()},
 			"/operator/users":    {"/operator/user?id="},
 			"/operator/keys":     {s.key.ID.String()},
+			"/operator/molt":     {"recall_recency → 0.1", `value="off" required checked`},
+			"/operator/patterns": {"1 / 6", "dimension:openness_high", "40"},
+			"/operator/webhooks": {"https://example.invalid/", "503"},
 			"/operator/user?id=" + url.QueryEscape(s.user):     {"<code>recall</code>"},
 			"/operator/users?find=nobody":                      {"nobody"},
 			"/operator/users?find=" + url.QueryEscape(hostile): {"alert"},
@@ -167,6 +179,37 @@ func TestOperatorActs(t *testing.T) {
 	require.Contains(t, b.post(t, "/operator/jobs/retry", url.Values{"kind": {"embed"}}).path, "job_not_retried")
 	require.Equal(t, 404, b.post(t, "/operator/jobs/x/retry", url.Values{}).status)
 
+	mode := func() string {
+		return one[string](t, s.site, `select value::text from oxbow.policies where name = 'molt_mode'`)
+	}
+	require.Contains(t, b.post(t, "/operator/molt/mode", url.Values{"mode": {"auto"}}).path, "molt_mode")
+	require.Equal(t, "2", mode())
+	for _, bad := range []string{"", "often", "2"} {
+		require.Equal(t, 422, b.post(t, "/operator/molt/mode", url.Values{"mode": {bad}}).status, bad)
+	}
+	require.Equal(t, "2", mode())
+	require.Equal(t, 404, b.post(t, "/operator/molt/99/adopt", url.Values{}).status)
+	require.Contains(t, b.post(t, "/operator/molt/1/adopt", url.Values{}).text, "recall_recency 0.15 → 0.1")
+
+	added := b.post(t, "/operator/webhooks", url.Values{"url": {"https://example.invalid/due"}})
+	require.Equal(t, "/operator/webhooks", added.path)
+	require.Equal(t, 4, strings.Count(added.text, "200</span>"))
+	require.NotContains(t, added.text, "200 first")
+	secret := regexp.MustCompile(`<code>(whsec_[^<]+)</code>`).FindStringSubmatch(added.text)
+	require.Len(t, secret, 2, added.text)
+	require.NotContains(t, b.get(t, "/operator/webhooks").text, "whsec_", "it is shown once")
+	hook := one[string](t, s.site, `select id::text from oxbow.webhooks where url ~ 'due$'
+		and 'whsec_' || encode(secret, 'base64') = $1`, html.UnescapeString(secret[1]))
+	for _, bad := range []string{"", "example.invalid", "ftp://example.invalid", "https://a b", "javascript:alert(1)"} {
+		require.Equal(t, 422, b.post(t, "/operator/webhooks", url.Values{"url": {bad}}).status, bad)
+	}
+	for _, step := range []struct{ change, says string }{{"pause", "paused since"}, {"resume", "It is posted to again."},
+		{"remove", "Removed."}} {
+		require.Contains(t, b.post(t, "/operator/webhooks/"+hook+"/"+step.change, url.Values{}).text, step.says)
+	}
+	require.Equal(t, 404, b.post(t, "/operator/webhooks/"+hook+"/pause", url.Values{}).status)
+	require.Equal(t, 404, b.post(t, "/operator/webhooks/x/remove", url.Values{}).status)
+
 	revoked := b.post(t, "/operator/keys/"+s.key.ID.String()+"/revoke", url.Values{})
 	require.Contains(t, revoked.text, "The key is revoked.")
 	require.True(t, one[bool](t, s.site, `select revoked_at is not null from oxbow.api_keys where id = $1`, s.key.ID))
@@ -177,6 +220,8 @@ func TestOperatorActs(t *testing.T) {
 		fmt.Sprintf(`msg="an operator retried a job" job=%d retried=true key=%s`, s.failed, b.key.ID),
 		`msg="an operator retried the jobs of a kind" kind=embed retried=1`,
 		`msg="an operator revoked a key" revoked=` + s.key.ID.String(),
+		`msg="an operator set the mode of molt" mode=auto`, `msg="an operator changed policies" strategy=1 now=adopted`,
+		`msg="an operator added a webhook" webhook=` + hook, `now=webhook_removed`,
 	} {
 		require.Contains(t, noted.String(), note)
 	}

@@ -59,9 +59,12 @@ var pageCases = map[string]pageCase{
 	"POST /wishes/plans/{id}/drop":       {path: "/wishes/plans/{plan}/drop", form: url.Values{}},
 	"POST /wishes/adjustments/{id}/undo": {path: "/wishes/adjustments/{adjustment}/undo", form: url.Values{}},
 
+	"GET /profile":         {path: "/profile"},
+	"POST /profile/remove": {path: "/profile/remove", form: url.Values{"key": {"occupation"}}},
+
 	"GET /activity": {path: "/activity?show=accesses&before="},
 	"GET /settings": {path: "/settings"}, "GET /export": {path: "/export"}, "GET /erase": {path: "/erase"},
-	"POST /settings": {path: "/settings", form: url.Values{"timezone": {"UTC"}, "opted_out": {""}}},
+	"POST /settings": {path: "/settings", form: url.Values{"timezone": {"UTC"}, "opted_out": {""}, "share_patterns": {""}}},
 	"POST /erase":    {path: "/erase", form: url.Values{"sure": {"1"}}},
 }
 
@@ -76,6 +79,13 @@ var operatorCases = map[string]pageCase{
 	"GET /operator/molt":                     {path: "/operator/molt"},
 	"POST /operator/molt/{version}/adopt":    {path: "/operator/molt/1/adopt", form: url.Values{}},
 	"POST /operator/molt/{version}/rollback": {path: "/operator/molt/2/rollback", form: url.Values{}},
+	"POST /operator/molt/mode":               {path: "/operator/molt/mode", form: url.Values{"mode": {"suggest"}}},
+	"GET /operator/patterns":                 {path: "/operator/patterns"},
+	"GET /operator/webhooks":                 {path: "/operator/webhooks"},
+	"POST /operator/webhooks":                {path: "/operator/webhooks", form: url.Values{"url": {"https://example.invalid/x"}}},
+	"POST /operator/webhooks/{id}/pause":     {path: "/operator/webhooks/{webhook}/pause", form: url.Values{}},
+	"POST /operator/webhooks/{id}/resume":    {path: "/operator/webhooks/{webhook}/resume", form: url.Values{}},
+	"POST /operator/webhooks/{id}/remove":    {path: "/operator/webhooks/{webhook}/remove", form: url.Values{}},
 	"POST /operator/jobs/retry":              {path: "/operator/jobs/retry", form: url.Values{"kind": {"embed"}}},
 	"POST /operator/keys/{id}/revoke":        {path: "/operator/keys/{key}/revoke", form: url.Values{}},
 }
@@ -113,9 +123,13 @@ func (s *site) owner(t testing.TB, user string) *owner {
 	adjustment := one[string](t, s, "select oxbow.adjust($1, 'fact', $2, 0.5, 'two signals', '{}', -2, now())::text", user, memory)
 	key, _, err := store.CreateAPIKey(t.Context(), s.pool, store.APIKey{Role: store.RoleApp, Name: planted})
 	require.NoError(t, err)
+	webhook, err := store.AddWebhook(t.Context(), s.pool, "https://example.invalid/"+planted)
+	require.NoError(t, err)
+	_, err = s.client.SetValue(t.Context(), user, "occupation", planted)
+	require.NoError(t, err)
 	return &owner{s.signedIn(t, user), user, strings.NewReplacer("{memory}", memory, "{forgotten}", forgotten,
 		"{trait}", trait.String(), "{key}", key.ID.String(), "{instruction}", instruction, "{plan}", plan,
-		"{adjustment}", adjustment)}
+		"{adjustment}", adjustment, "{webhook}", webhook.ID.String())}
 }
 
 // rows is a digest of what a person has.
@@ -237,8 +251,10 @@ func TestTextsAreEscaped(t *testing.T) {
 	trait, _, _ = strings.Cut(trait, "?")
 	post(memory+"/forget", text)
 	post(memory+"/restore", nil)
+	_, err := s.client.SetValue(t.Context(), ada.user, attack, []any{attack})
+	require.NoError(t, err)
 	for _, path := range []string{"/", trait, trait + "/delete", "/facts", "/memories", "/memories?q=" + url.QueryEscape(attack),
-		memory, memory + "/erase", "/activity", "/settings?done=" + url.QueryEscape(attack)} {
+		memory, memory + "/erase", "/activity", "/profile", "/settings?done=" + url.QueryEscape(attack)} {
 		a := secured(t, ada.get(t, path))
 		require.Equal(t, 200, a.status, path)
 		require.NotContains(t, a.text, "<script>alert", path)
@@ -319,9 +335,23 @@ func TestActions(t *testing.T) {
 	require.Contains(t, ada.post(t, reworded+"/delete", nil).text, "Delete this conclusion?")
 	require.Equal(t, "/", act(reworded+"/delete", url.Values{"sure": {"1"}}, "Deleted."))
 
+	require.Contains(t, ada.get(t, "/profile").text, "<strong>Occupation</strong>: "+planted)
+	act("/profile/remove", url.Values{"key": {"occupation"}}, "Removed.")
+	require.NotContains(t, ada.get(t, "/profile").text, "Occupation")
+	require.Zero(t, one[int](t, s, `select count(*)::int from oxbow.memories where user_id = 'ada'
+		and content ~ 'I work' and expired_at is null`), "its fact has ended")
+
+	settings := func() string {
+		return one[string](t, s, `select concat_ws(' ', timezone, opted_out, share_patterns) from oxbow.users where user_id = 'ada'`)
+	}
+	act("/settings", url.Values{"timezone": {"Asia/Shanghai"}, "share_patterns": {"1"}}, "Saved.")
+	require.Equal(t, "Asia/Shanghai f t", settings())
+	require.Regexp(t, `name="share_patterns" value="1" checked`, ada.get(t, "/settings").text)
+	require.Equal(t, 422, ada.post(t, "/settings", url.Values{"timezone": {"Moon"}}).status)
+	require.Equal(t, "Asia/Shanghai f t", settings(), "nothing changed")
 	act("/settings", url.Values{"timezone": {"Asia/Shanghai"}, "opted_out": {"1"}}, "Saved.")
-	require.Equal(t, "Asia/Shanghai true", one[string](t, s,
-		`select timezone || ' ' || opted_out from oxbow.users where user_id = 'ada'`))
+	require.Equal(t, "Asia/Shanghai t f", settings())
+	require.Contains(t, ada.get(t, "/profile").text, "not to draw conclusions", "no predictions")
 	require.Contains(t, ada.get(t, "/").text, "not to draw conclusions")
 	changes := ada.get(t, "/activity").text
 	require.Contains(t, changes, "Ada saw a heron")

@@ -43,6 +43,9 @@ var personRoutes = []route{
 	{"POST /wishes/plans/{id}/drop", store.RolePerson, "drop-intention", "wishes", dropPlan},
 	{"POST /wishes/adjustments/{id}/undo", store.RolePerson, "roll-back-adjustment", "wishes", undoAdjustment},
 
+	{"GET /profile", store.RolePerson, "list-profile", "profile", (*Site).profile},
+	{"POST /profile/remove", store.RolePerson, "put-profile", "profile", (*Site).removeValue},
+
 	{"GET /activity", store.RolePerson, "list-log", "activity", (*Site).activity},
 
 	{"GET /settings", store.RolePerson, "get-settings", "settings", (*Site).settings},
@@ -85,6 +88,7 @@ func (s *Site) changeSettings(v *visit) error {
 		return err
 	}
 	settings.Timezone, settings.OptedOut = v.value("timezone"), v.value("opted_out") != ""
+	settings.SharePatterns = v.value("share_patterns") != ""
 	err = s.Client.InTx(v.Context(), v.session.UserID, func(tx pgx.Tx) error {
 		return store.SetSettings(v.Context(), tx, v.session.UserID, settings)
 	})

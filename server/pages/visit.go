@@ -162,7 +162,7 @@ func (p *view) Navigation() []section { return navigation[p.Role()] }
 type section struct{ Name, Path string }
 
 var navigation = map[store.Role][]section{
-	store.RolePerson: {{"traits", "/"}, {"facts", "/facts"}, {"memories", "/memories"}, {"wishes", "/wishes"},
+	store.RolePerson: {{"traits", "/"}, {"facts", "/facts"}, {"memories", "/memories"}, {"wishes", "/wishes"}, {"profile", "/profile"},
 		{"activity", "/activity"}, {"settings", "/settings"}},
 	store.RoleOperator: operatorSections,
 }

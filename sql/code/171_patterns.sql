@@ -7,23 +7,32 @@ language sql stable set search_path = pg_catalog, pg_temp
 return coalesce((select (s.value ->> 'enabled')::boolean from oxbow.settings s where s.key = 'patterns'), false);
 call oxbow.grant_worker('sharing_patterns');
 
--- pattern_budget locks the account of the privacy budget until the end of the transaction, and returns what the next
--- release may spend.
+-- pattern_account returns the account of the privacy budget, with the latest release and when the next is due.
+create or replace function oxbow.pattern_account(_now timestamptz)
+returns table (enabled boolean, epsilon double precision, spent double precision, budget double precision,
+  users_min double precision, per_user integer, released_at timestamptz, due_at timestamptz)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select oxbow.sharing_patterns(), oxbow.policy('pattern_epsilon'), a.spent, oxbow.policy('pattern_budget'),
+         oxbow.policy('pattern_users_min'), floor(oxbow.policy('pattern_per_user'))::integer, a.released_at, a.due_at
+    from (select max(r.released_at) as released_at,
+                 max(r.released_at) + make_interval(secs => 86400 * oxbow.policy('pattern_days')) as due_at,
+                 coalesce(sum(r.epsilon) filter (
+                   where r.released_at > _now - make_interval(secs => 86400 * oxbow.policy('pattern_budget_days'))), 0) as spent
+            from oxbow.pattern_releases r) a;
+$$;
+call oxbow.grant_worker('pattern_account');
+call oxbow.grant_operator('pattern_account');
+
+-- pattern_budget locks the account until the end of the transaction, and returns what the next release may spend.
 create or replace function oxbow.pattern_budget(_now timestamptz)
 returns table (enabled boolean, due boolean, epsilon double precision, spent double precision, budget double precision,
   users_min double precision, per_user integer)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
 begin
   perform pg_advisory_xact_lock(hashtextextended('oxbow.patterns', 0));
   return query
-  select oxbow.sharing_patterns(),
-         coalesce(max(r.released_at) <= _now - make_interval(secs => 86400 * oxbow.policy('pattern_days')), true),
-         oxbow.policy('pattern_epsilon'),
-         coalesce(sum(r.epsilon) filter (
-           where r.released_at > _now - make_interval(secs => 86400 * oxbow.policy('pattern_budget_days'))), 0),
-         oxbow.policy('pattern_budget'), oxbow.policy('pattern_users_min'), floor(oxbow.policy('pattern_per_user'))::integer
-    from oxbow.pattern_releases r;
+  select a.enabled, coalesce(a.due_at <= _now, true), a.epsilon, a.spent, a.budget, a.users_min, a.per_user
+    from oxbow.pattern_account(_now) a;
 end $$;
 call oxbow.grant_worker('pattern_budget');
 

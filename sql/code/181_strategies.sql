@@ -255,6 +255,20 @@ end $$;
 call oxbow.grant_worker('rollback_strategy');
 call oxbow.grant_operator('rollback_strategy');
 
+-- set_molt_mode sets the mode of the job molt: off, suggest or auto. Call it outside a transaction block, as set_policy.
+create or replace function oxbow.set_molt_mode(mode text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  _value constant integer := array_position(array['off', 'suggest', 'auto'], set_molt_mode.mode) - 1;
+begin
+  if _value is null then
+    perform oxbow.reject('mode', set_molt_mode.mode, 'must be off, suggest or auto');
+  end if;
+  perform oxbow.set_policy('molt_mode', _value);
+end $$;
+call oxbow.grant_operator('set_molt_mode');
+
 -- make_dense_topics_due has the job abstract look at topics of users in which enough fragments lie together, at most
 -- 20 of each user, and returns the users with such topics.
 create or replace function oxbow.make_dense_topics_due(_user_ids text[]) returns setof text
@@ -337,3 +351,4 @@ begin
   end if;
 end $$;
 call oxbow.grant_worker('why_strategy');
+call oxbow.grant_operator('why_strategy');

@@ -3,8 +3,8 @@
 -- oxbow_app reads and changes the rows of the user in the setting oxbow.user_id, and may insert memories,
 -- vectors, messages and the sensory stream for any user; without the setting it reads nothing. The worker
 -- sees everything. oxbow_operator, which "oxbow serve" becomes for operators and for its keys, sessions and log, reads
--- everything and writes these and the queue. migrate also runs this after a migration, so that new tables are covered.
--- A group role that does not exist is skipped.
+-- everything and writes these, the queue and the webhooks. migrate also runs this after a migration, so that new tables
+-- are covered. A group role that does not exist is skipped.
 create or replace procedure oxbow.secure_tables()
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -69,6 +69,7 @@ begin
     grant insert on oxbow.api_log to oxbow_operator;
     perform oxbow.ensure_policy('oxbow.api_log', 'operator_insert', 'for insert to oxbow_operator with check (true)');
     grant update on oxbow.river_job to oxbow_operator;
+    grant insert, update, delete on oxbow.webhooks to oxbow_operator;
   end if;
 end $$;
 

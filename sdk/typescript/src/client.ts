@@ -214,6 +214,11 @@ export class Oxbow {
     return this.#items("GET", "/entities", options)
   }
 
+  /** Lists groups of people and things that memories connect, the largest first. */
+  listCommunities(options: Options<schema.ListCommunitiesQuery> = {}): Promise<schema.Community[]> {
+    return this.#items("GET", "/communities", options)
+  }
+
   /** Reports the ids of the memories that a reply used. */
   reportUsed(ids: string[], options: RequestOptions = {}): Promise<schema.Done> {
     return this.#send("POST", "/used", { ids, ...options })
@@ -371,6 +376,11 @@ export class Oxbow {
     return this.#items("GET", "/emotions", options)
   }
 
+  /** Lists what the user will probably do, ask or need, the most probable first. */
+  predict(options: Options<schema.PredictQuery> = {}): Promise<schema.Prediction[]> {
+    return this.#items("GET", "/predictions", options)
+  }
+
   // Documents
 
   /** Adds a file, or replaces the one with the same path. */
@@ -468,6 +478,68 @@ export class Oxbow {
         this.#transport.json({ method: "GET", path: "/users", query: { ...query, cursor: next }, signal, timeout }),
       cursor,
     )
+  }
+
+  /** Returns the mode of the job molt. For operators. */
+  getMoltMode(options: RequestOptions = {}): Promise<schema.MoltMode> {
+    return this.#transport.json({ method: "GET", path: "/molt", ...options })
+  }
+
+  /** Sets the mode of the job molt. For operators. */
+  setMoltMode(mode: schema.MoltMode["mode"], options: RequestOptions = {}): Promise<schema.Done> {
+    return this.#transport.json({ method: "PUT", path: "/molt", body: { mode }, ...options })
+  }
+
+  /** Lists changes of policies that molt tried, the latest first. For operators. */
+  async listStrategies(options: Options<schema.ListStrategiesQuery> = {}): Promise<schema.Strategy[]> {
+    const { signal, timeout, ...query } = options
+    const call = { method: "GET", path: "/strategies", query, signal, timeout } as const
+    return (await this.#transport.json<Page<schema.Strategy>>(call)).items
+  }
+
+  /** Explains why a strategy was proposed, and what became of it. For operators. */
+  async explainStrategy(
+    version: number,
+    options: Options<schema.ExplainStrategyQuery> = {},
+  ): Promise<schema.Sentence[]> {
+    const { signal, timeout, ...query } = options
+    const call = { method: "GET", path: `/strategies/${version}/why`, query, signal, timeout } as const
+    return (await this.#transport.json<Page<schema.Sentence>>(call)).items
+  }
+
+  /** Sets the policies of a strategy. For operators. */
+  adoptStrategy(version: number, options: RequestOptions = {}): Promise<schema.Done> {
+    return this.#transport.json({ method: "POST", path: `/strategies/${version}/adopt`, ...options })
+  }
+
+  /** Restores the policies that a strategy replaced. For operators. */
+  rollBackStrategy(version: number, options: RequestOptions = {}): Promise<schema.Done> {
+    return this.#transport.json({ method: "POST", path: `/strategies/${version}/rollback`, ...options })
+  }
+
+  /** Shows the privacy budget, and the latest release of patterns across users. For operators. */
+  getPatterns(options: RequestOptions = {}): Promise<schema.PatternAccount> {
+    return this.#transport.json({ method: "GET", path: "/patterns", ...options })
+  }
+
+  /** Lists the addresses to which due intentions are posted, the oldest first. For operators. */
+  async listWebhooks(options: RequestOptions = {}): Promise<schema.Webhook[]> {
+    return (await this.#transport.json<Page<schema.Webhook>>({ method: "GET", path: "/webhooks", ...options })).items
+  }
+
+  /** Adds an address, and returns the secret that signs its messages, once. For operators. */
+  addWebhook(url: string, options: RequestOptions = {}): Promise<schema.NewWebhook> {
+    return this.#transport.json({ method: "POST", path: "/webhooks", body: { url }, ...options })
+  }
+
+  /** Enables or disables a webhook. For operators. */
+  setWebhook(id: string, enabled: boolean, options: RequestOptions = {}): Promise<schema.Done> {
+    return this.#transport.json({ method: "PUT", path: `/webhooks/${segment(id)}`, body: { enabled }, ...options })
+  }
+
+  /** Deletes a webhook. For operators. */
+  deleteWebhook(id: string, options: RequestOptions = {}): Promise<schema.Done> {
+    return this.#transport.json({ method: "DELETE", path: `/webhooks/${segment(id)}`, ...options })
   }
 
   // Version 1

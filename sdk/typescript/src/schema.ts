@@ -82,6 +82,18 @@ export interface components {
             /** Format: double */
             score: number;
         };
+        Community: {
+            id: string;
+            /** Format: int64 */
+            members: number;
+            names: string[];
+            sources: string[];
+            summary: string;
+            /** Format: date-time */
+            updatedAt: string;
+            /** Format: int64 */
+            version: number;
+        };
         Conclusion: {
             conditions: components["schemas"]["Conditions"];
             /** Format: double */
@@ -137,6 +149,8 @@ export interface components {
             agentId?: string;
             /** @description Of traits, or of the metadata of other memories */
             contexts?: string[];
+            /** @description What else to include. Default: none of these */
+            include?: ("profile" | "emotion" | "communities")[];
             /**
              * Format: int64
              * @default 1000
@@ -184,6 +198,9 @@ export interface components {
             /** Format: int64 */
             dimension: number;
             model: string;
+        };
+        Enabled: {
+            enabled: boolean;
         };
         EntityEnd: {
             id: string;
@@ -426,6 +443,11 @@ export interface components {
             /** @description The cursor of the next page; absent on the last */
             nextCursor?: string;
         };
+        ListCommunity: {
+            items: components["schemas"]["Community"][];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
         ListConclusion: {
             items: components["schemas"]["Conclusion"][];
             /** @description The cursor of the next page; absent on the last */
@@ -476,6 +498,11 @@ export interface components {
             /** @description The cursor of the next page; absent on the last */
             nextCursor?: string;
         };
+        ListPrediction: {
+            items: components["schemas"]["Prediction"][];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
         ListProfileValue: {
             items: components["schemas"]["ProfileValue"][];
             /** @description The cursor of the next page; absent on the last */
@@ -501,6 +528,11 @@ export interface components {
             /** @description The cursor of the next page; absent on the last */
             nextCursor?: string;
         };
+        ListStrategy: {
+            items: components["schemas"]["Strategy"][];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
         ListString: {
             items: string[];
             /** @description The cursor of the next page; absent on the last */
@@ -513,6 +545,11 @@ export interface components {
         };
         ListUUID: {
             items: string[];
+            /** @description The cursor of the next page; absent on the last */
+            nextCursor?: string;
+        };
+        ListWebhook: {
+            items: components["schemas"]["Webhook"][];
             /** @description The cursor of the next page; absent on the last */
             nextCursor?: string;
         };
@@ -614,6 +651,13 @@ export interface components {
             lastError?: string;
             /** Format: int64 */
             waiting: number;
+        };
+        MoltMode: {
+            /**
+             * @description off; suggest: it tries changes of policies; auto: it adopts those that gain
+             * @enum {string}
+             */
+            mode: "off" | "suggest" | "auto";
         };
         NamedEntity: {
             /** Format: date-time */
@@ -825,6 +869,10 @@ export interface components {
             situation?: string;
             steps: string[];
         };
+        NewWebhook: {
+            id: string;
+            secret: string;
+        };
         Operation: {
             /** @description The history of the memory, with what reconciliation did to it */
             changes: components["schemas"]["Change"][];
@@ -886,6 +934,58 @@ export interface components {
             messages: components["schemas"]["MessageCount"];
             oldestWaiting: components["schemas"]["WaitingJob"] | null;
             reasoner: components["schemas"]["ReasonerState"] | null;
+        };
+        PatternAccount: {
+            /** Format: double */
+            budget: number;
+            /** Format: date-time */
+            dueAt?: string;
+            enabled: boolean;
+            /** Format: double */
+            epsilon: number;
+            patterns: components["schemas"]["PatternCount"][];
+            /** Format: int64 */
+            perUser: number;
+            /** Format: date-time */
+            releasedAt?: string;
+            /** Format: double */
+            spent: number;
+            /** Format: double */
+            usersMin: number;
+        };
+        PatternCount: {
+            context: string;
+            pattern: string;
+            /** Format: int64 */
+            users: number;
+        };
+        PolicyChange: {
+            name: string;
+            /** Format: double */
+            previous?: number;
+            /** Format: double */
+            value: number;
+        };
+        Posted: {
+            /** Format: date-time */
+            at: string;
+            status: string;
+        };
+        Prediction: {
+            /** Format: double */
+            baseRate: number;
+            content: string;
+            /** Format: int64 */
+            days: number;
+            /** Format: date-time */
+            endsAt: string;
+            evidence: string[];
+            kind: string;
+            /** Format: double */
+            probability: number;
+            /** Format: date-time */
+            startsAt: string;
+            topic?: string;
         };
         ProfileValue: {
             /** Format: int64 */
@@ -1195,6 +1295,36 @@ export interface components {
              */
             until: string | Date;
         };
+        Strategy: {
+            about: string;
+            actor: string;
+            /** Format: date-time */
+            adoptedAt?: string;
+            /** Format: int64 */
+            answers?: number;
+            /** Format: date-time */
+            at: string;
+            cause: string;
+            changes: components["schemas"]["PolicyChange"][];
+            /** Format: date-time */
+            endedAt?: string;
+            /** Format: date-time */
+            judgedAt?: string;
+            /** Format: double */
+            liveAfter?: number;
+            /** Format: double */
+            liveBefore?: number;
+            /** Format: double */
+            low?: number;
+            metric?: string;
+            /** Format: double */
+            metricAfter?: number;
+            /** Format: double */
+            metricBefore?: number;
+            state: string;
+            /** Format: int64 */
+            version: number;
+        };
         Tendency: {
             /** Format: double */
             confidence: number;
@@ -1403,6 +1533,8 @@ export interface components {
             optedOut?: boolean;
             /** @description Whether facts of applications replace others. Absent: as configured */
             reconcile?: boolean;
+            /** @description The user agrees to be counted, with noise, in patterns across users */
+            sharePatterns?: boolean;
             /** @description Such as Asia/Shanghai. Absent: unknown, and dates are read in UTC */
             timezone?: string;
         };
@@ -1424,6 +1556,20 @@ export interface components {
             kind: string;
             /** Format: double */
             waitingSeconds: number;
+        };
+        Webhook: {
+            /** Format: date-time */
+            createdAt: string;
+            deliveries: components["schemas"]["Posted"][];
+            /** Format: date-time */
+            disabledAt?: string;
+            disabledBy?: string;
+            id: string;
+            url: string;
+        };
+        WebhookURL: {
+            /** @description An http or https address */
+            url: string;
         };
         WeightFactors: {
             /** Format: double */
@@ -1447,6 +1593,15 @@ export interface components {
             /**
              * Format: int64
              * @default 100
+             */
+            limit?: number;
+        };
+        ListCommunitiesQuery: {
+            /** @description Only those with something that it names */
+            query?: string;
+            /**
+             * Format: int64
+             * @default 10
              */
             limit?: number;
         };
@@ -1556,6 +1711,23 @@ export interface components {
             /** @description All messages of the conversation */
             all?: boolean;
         };
+        PredictQuery: {
+            /**
+             * Format: date-time
+             * @description The beginning of the period. Default: now
+             */
+            fromAt?: string | Date;
+            /**
+             * Format: date-time
+             * @description Its end, at most 31 days later. Default: a day later
+             */
+            until?: string | Date;
+            /**
+             * Format: int64
+             * @default 20
+             */
+            limit?: number;
+        };
         GetQueueQuery: {
             /**
              * Format: int64
@@ -1576,6 +1748,20 @@ export interface components {
              * @default 20
              */
             limit?: number;
+        };
+        ListStrategiesQuery: {
+            /**
+             * Format: int64
+             * @default 50
+             */
+            limit?: number;
+        };
+        ExplainStrategyQuery: {
+            /**
+             * @default en
+             * @enum {string}
+             */
+            language?: "en" | "zh";
         };
         ListTraitsQuery: {
             /** @description Default: emerging, established and core */
@@ -1611,6 +1797,7 @@ export type Attachment = components['schemas']['Attachment'];
 export type Change = components['schemas']['Change'];
 export type Changed = components['schemas']['Changed'];
 export type ChannelScore = components['schemas']['ChannelScore'];
+export type Community = components['schemas']['Community'];
 export type Conclusion = components['schemas']['Conclusion'];
 export type Conditions = components['schemas']['Conditions'];
 export type Confirmation = components['schemas']['Confirmation'];
@@ -1622,6 +1809,7 @@ export type Done = components['schemas']['Done'];
 export type Edge = components['schemas']['Edge'];
 export type Edited = components['schemas']['Edited'];
 export type EmbeddingModel = components['schemas']['EmbeddingModel'];
+export type Enabled = components['schemas']['Enabled'];
 export type EntityEnd = components['schemas']['EntityEnd'];
 export type Erased = components['schemas']['Erased'];
 export type ErrorDetail = components['schemas']['ErrorDetail'];
@@ -1642,6 +1830,7 @@ export type ListAccess = components['schemas']['ListAccess'];
 export type ListAdded = components['schemas']['ListAdded'];
 export type ListAdjusted = components['schemas']['ListAdjusted'];
 export type ListChange = components['schemas']['ListChange'];
+export type ListCommunity = components['schemas']['ListCommunity'];
 export type ListConclusion = components['schemas']['ListConclusion'];
 export type ListFeeling = components['schemas']['ListFeeling'];
 export type ListFile = components['schemas']['ListFile'];
@@ -1652,19 +1841,23 @@ export type ListMemory = components['schemas']['ListMemory'];
 export type ListMessage = components['schemas']['ListMessage'];
 export type ListNamedEntity = components['schemas']['ListNamedEntity'];
 export type ListOrigin = components['schemas']['ListOrigin'];
+export type ListPrediction = components['schemas']['ListPrediction'];
 export type ListProfileValue = components['schemas']['ListProfileValue'];
 export type ListRelated = components['schemas']['ListRelated'];
 export type ListResult = components['schemas']['ListResult'];
 export type ListSentence = components['schemas']['ListSentence'];
 export type ListSkill = components['schemas']['ListSkill'];
+export type ListStrategy = components['schemas']['ListStrategy'];
 export type ListString = components['schemas']['ListString'];
 export type ListTraitSummary = components['schemas']['ListTraitSummary'];
 export type ListUuid = components['schemas']['ListUUID'];
+export type ListWebhook = components['schemas']['ListWebhook'];
 export type Memory = components['schemas']['Memory'];
 export type MemoryV1 = components['schemas']['MemoryV1'];
 export type Merging = components['schemas']['Merging'];
 export type Message = components['schemas']['Message'];
 export type MessageCount = components['schemas']['MessageCount'];
+export type MoltMode = components['schemas']['MoltMode'];
 export type NamedEntity = components['schemas']['NamedEntity'];
 export type Naming = components['schemas']['Naming'];
 export type NewDocument = components['schemas']['NewDocument'];
@@ -1675,12 +1868,18 @@ export type NewMemory = components['schemas']['NewMemory'];
 export type NewMessage = components['schemas']['NewMessage'];
 export type NewMessages = components['schemas']['NewMessages'];
 export type NewSkill = components['schemas']['NewSkill'];
+export type NewWebhook = components['schemas']['NewWebhook'];
 export type Operation = components['schemas']['Operation'];
 export type OperationLink = components['schemas']['OperationLink'];
 export type Opinion = components['schemas']['Opinion'];
 export type Origin = components['schemas']['Origin'];
 export type Outcome = components['schemas']['Outcome'];
 export type Overview = components['schemas']['Overview'];
+export type PatternAccount = components['schemas']['PatternAccount'];
+export type PatternCount = components['schemas']['PatternCount'];
+export type PolicyChange = components['schemas']['PolicyChange'];
+export type Posted = components['schemas']['Posted'];
+export type Prediction = components['schemas']['Prediction'];
 export type ProfileValue = components['schemas']['ProfileValue'];
 export type PromptContext = components['schemas']['PromptContext'];
 export type ProofOf = components['schemas']['ProofOf'];
@@ -1705,6 +1904,7 @@ export type Sentence = components['schemas']['Sentence'];
 export type SessionId = components['schemas']['SessionID'];
 export type Skill = components['schemas']['Skill'];
 export type Snooze = components['schemas']['Snooze'];
+export type Strategy = components['schemas']['Strategy'];
 export type Tendency = components['schemas']['Tendency'];
 export type Tier = components['schemas']['Tier'];
 export type Timeline = components['schemas']['Timeline'];
@@ -1721,8 +1921,11 @@ export type UserSettings = components['schemas']['UserSettings'];
 export type Value = components['schemas']['Value'];
 export type Verification = components['schemas']['Verification'];
 export type WaitingJob = components['schemas']['WaitingJob'];
+export type Webhook = components['schemas']['Webhook'];
+export type WebhookUrl = components['schemas']['WebhookURL'];
 export type WeightFactors = components['schemas']['WeightFactors'];
 export type ListAdjustmentsQuery = components['schemas']['ListAdjustmentsQuery'];
+export type ListCommunitiesQuery = components['schemas']['ListCommunitiesQuery'];
 export type ListConclusionsQuery = components['schemas']['ListConclusionsQuery'];
 export type GetEmotionsQuery = components['schemas']['GetEmotionsQuery'];
 export type ListEntitiesQuery = components['schemas']['ListEntitiesQuery'];
@@ -1735,8 +1938,11 @@ export type ListMemoriesQuery = components['schemas']['ListMemoriesQuery'];
 export type ListProvenanceQuery = components['schemas']['ListProvenanceQuery'];
 export type ListRelatedQuery = components['schemas']['ListRelatedQuery'];
 export type DeleteMessagesQuery = components['schemas']['DeleteMessagesQuery'];
+export type PredictQuery = components['schemas']['PredictQuery'];
 export type GetQueueQuery = components['schemas']['GetQueueQuery'];
 export type ListSkillsQuery = components['schemas']['ListSkillsQuery'];
+export type ListStrategiesQuery = components['schemas']['ListStrategiesQuery'];
+export type ExplainStrategyQuery = components['schemas']['ExplainStrategyQuery'];
 export type ListTraitsQuery = components['schemas']['ListTraitsQuery'];
 export type ListUsersQuery = components['schemas']['ListUsersQuery'];
 export type $defs = Record<string, never>;

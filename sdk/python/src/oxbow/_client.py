@@ -16,6 +16,7 @@ from oxbow.models import (
     Adjusted,
     Change,
     Changed,
+    Community,
     Conclusion,
     Created,
     Deleted,
@@ -31,12 +32,16 @@ from oxbow.models import (
     KnownFact,
     Memory,
     Message,
+    MoltMode,
     NamedEntity,
     NewMemory,
     NewMessage,
+    NewWebhook,
     Operation,
     Origin,
     Overview,
+    PatternAccount,
+    Prediction,
     ProfileValue,
     PromptContext,
     Queue,
@@ -48,10 +53,12 @@ from oxbow.models import (
     Retried,
     Sentence,
     Skill,
+    Strategy,
     Timeline,
     TraitDetails,
     TraitSummary,
     UserSettings,
+    Webhook,
 )
 
 
@@ -321,12 +328,20 @@ class Client(Base):
 
     # ---- recall ----
 
+    def list_communities(self, *, query: str | None = None, limit: int | None = None) -> list[Community]:
+        """List groups of people and things that memories connect, the largest first.
+
+        query: Only those with something that it names.
+        """
+        return self._list(Community, "GET", "/communities", query={"query": query, "limit": limit})
+
     def context(
         self,
         query: str | None = None,
         *,
         agent_id: str | None = None,
         contexts: Sequence[str] | None = None,
+        include: Sequence[Literal["profile", "emotion", "communities"]] | None = None,
         max_tokens: int | None = None,
         types: Sequence[Literal["fact", "episodic", "trait", "document"]] | None = None,
         words_only: bool | None = None,
@@ -335,6 +350,7 @@ class Client(Base):
 
         query: The topic of the next turn, such as the user's message.
         contexts: Of traits, or of the metadata of other memories.
+        include: What else to include. Default: none of these.
         types: Default: facts, episodes and traits.
         words_only: Do not search by vectors.
         """
@@ -346,6 +362,7 @@ class Client(Base):
                 "query": query,
                 "agent_id": agent_id,
                 "contexts": contexts,
+                "include": include,
                 "max_tokens": max_tokens,
                 "types": types,
                 "words_only": words_only,
@@ -766,6 +783,16 @@ class Client(Base):
         """
         return self._list(Feeling, "GET", "/emotions", query={"now": now})
 
+    def predict(
+        self, *, from_at: datetime | str | None = None, until: datetime | str | None = None, limit: int | None = None
+    ) -> list[Prediction]:
+        """List what the user will probably do, ask or need, the most probable first.
+
+        from_at: The beginning of the period. Default: now.
+        until: Its end, at most 31 days later. Default: a day later.
+        """
+        return self._list(Prediction, "GET", "/predictions", query={"from_at": from_at, "until": until, "limit": limit})
+
     def list_profile(self) -> list[ProfileValue]:
         """List the profile values of the user."""
         return self._list(ProfileValue, "GET", "/profile")
@@ -866,6 +893,7 @@ class Client(Base):
         language: str | None = None,
         opted_out: bool | None = None,
         reconcile: bool | None = None,
+        share_patterns: bool | None = None,
         timezone: str | None = None,
     ) -> UserSettings:
         """Replace the user's settings.
@@ -873,13 +901,20 @@ class Client(Base):
         language: Such as zh. Absent: unknown.
         opted_out: Nothing is inferred about the user.
         reconcile: Whether facts of applications replace others. Absent: as configured.
+        share_patterns: The user agrees to be counted, with noise, in patterns across users.
         timezone: Such as Asia/Shanghai. Absent: unknown, and dates are read in UTC.
         """
         return self._call(
             UserSettings,
             "PUT",
             "/settings",
-            body={"language": language, "opted_out": opted_out, "reconcile": reconcile, "timezone": timezone},
+            body={
+                "language": language,
+                "opted_out": opted_out,
+                "reconcile": reconcile,
+                "share_patterns": share_patterns,
+                "timezone": timezone,
+            },
         )
 
     # ---- operations ----
@@ -900,6 +935,21 @@ class Client(Base):
 
     # ---- operators ----
 
+    def get_molt_mode(self) -> MoltMode:
+        """Get the mode of the job molt."""
+        return self._call(MoltMode, "GET", "/molt")
+
+    def set_molt_mode(self, mode: Literal["off", "suggest", "auto"]) -> Done:
+        """Set the mode of the job molt.
+
+        mode: off; suggest: it tries changes of policies; auto: it adopts those that gain.
+        """
+        return self._call(Done, "PUT", "/molt", body={"mode": mode})
+
+    def get_patterns(self) -> PatternAccount:
+        """Show the privacy budget, and the latest release of patterns across users."""
+        return self._call(PatternAccount, "GET", "/patterns")
+
     def get_queue(self, *, before: int | None = None, limit: int | None = None) -> Queue:
         """Show the queue and the jobs that failed.
 
@@ -915,12 +965,62 @@ class Client(Base):
         """Show the contents of the database and the waiting work."""
         return self._call(Overview, "GET", "/status")
 
+    def list_strategies(self, *, limit: int | None = None) -> list[Strategy]:
+        """List changes of policies that molt tried, the latest first."""
+        return self._list(Strategy, "GET", "/strategies", query={"limit": limit})
+
+    def adopt_strategy(self, version: int) -> Done:
+        """Set the policies of a strategy.
+
+        version: The strategy's version.
+        """
+        return self._call(Done, "POST", f"/strategies/{quote(version)}/adopt")
+
+    def roll_back_strategy(self, version: int) -> Done:
+        """Restore the policies that a strategy replaced.
+
+        version: The strategy's version.
+        """
+        return self._call(Done, "POST", f"/strategies/{quote(version)}/rollback")
+
+    def explain_strategy(self, version: int, *, language: Literal["en", "zh"] | None = None) -> list[Sentence]:
+        """Explain why a strategy was proposed, and what became of it.
+
+        version: The strategy's version.
+        """
+        return self._list(Sentence, "GET", f"/strategies/{quote(version)}/why", query={"language": language})
+
     def list_users(self, *, limit: int | None = None) -> Iterator[str]:
         """List users by id.
 
         It fetches limit (default 50) at once, as they are read.
         """
         return self._pages(str, "GET", "/users", query={"limit": limit})
+
+    def list_webhooks(self) -> list[Webhook]:
+        """List the addresses to which due intentions are posted, the oldest first."""
+        return self._list(Webhook, "GET", "/webhooks")
+
+    def add_webhook(self, url: str) -> NewWebhook:
+        """Add an address, and get the secret that signs its messages, once.
+
+        url: An http or https address.
+        """
+        return self._call(NewWebhook, "POST", "/webhooks", body={"url": url})
+
+    def delete_webhook(self, id: str) -> Done:
+        """Delete a webhook.
+
+        id: The webhook's id.
+        """
+        return self._call(Done, "DELETE", f"/webhooks/{quote(id)}")
+
+    def set_webhook(self, id: str, enabled: bool) -> Done:
+        """Enable or disable a webhook.
+
+        id: The webhook's id.
+        """
+        return self._call(Done, "PUT", f"/webhooks/{quote(id)}", body={"enabled": enabled})
 
     # ---- health ----
 

@@ -138,6 +138,16 @@ class ChannelScore(Model):
     score: float
 
 
+class Community(Model):
+    id: str
+    members: int
+    summary: str
+    updated_at: datetime
+    version: int
+    names: list[str] = Field(default_factory=list)
+    sources: list[str] = Field(default_factory=list)
+
+
 class Conclusion(Model):
     conditions: Conditions
     confidence: float
@@ -417,6 +427,11 @@ class MessageCount(Model):
     last_error: str | None = None
 
 
+class MoltMode(Model):
+    mode: str
+    """off; suggest: it tries changes of policies; auto: it adopts those that gain."""
+
+
 class NamedEntity(Model):
     created_at: datetime
     id: str
@@ -439,6 +454,11 @@ class Naming(Model):
     memory_type: str
     expired_at: datetime | None = None
     invalid_at: datetime | None = None
+
+
+class NewWebhook(Model):
+    id: str
+    secret: str
 
 
 class Operation(Model):
@@ -482,6 +502,47 @@ class Overview(Model):
     memories: list[TypeCount] = Field(default_factory=list)
     oldest_waiting: WaitingJob | None = None
     reasoner: ReasonerState | None = None
+
+
+class PatternAccount(Model):
+    budget: float
+    enabled: bool
+    epsilon: float
+    per_user: int
+    spent: float
+    users_min: float
+    due_at: datetime | None = None
+    patterns: list[PatternCount] = Field(default_factory=list)
+    released_at: datetime | None = None
+
+
+class PatternCount(Model):
+    context: str
+    pattern: str
+    users: int
+
+
+class PolicyChange(Model):
+    name: str
+    value: float
+    previous: float | None = None
+
+
+class Posted(Model):
+    at: datetime
+    status: str
+
+
+class Prediction(Model):
+    base_rate: float
+    content: str
+    days: int
+    ends_at: datetime
+    kind: str
+    probability: float
+    starts_at: datetime
+    evidence: list[str] = Field(default_factory=list)
+    topic: str | None = None
 
 
 class ProfileValue(Model):
@@ -659,6 +720,26 @@ class Skill(Model):
     used_at: datetime | None = None
 
 
+class Strategy(Model):
+    about: str
+    actor: str
+    at: datetime
+    cause: str
+    state: str
+    version: int
+    adopted_at: datetime | None = None
+    answers: int | None = None
+    changes: list[PolicyChange] = Field(default_factory=list)
+    ended_at: datetime | None = None
+    judged_at: datetime | None = None
+    live_after: float | None = None
+    live_before: float | None = None
+    low: float | None = None
+    metric: str | None = None
+    metric_after: float | None = None
+    metric_before: float | None = None
+
+
 class Tendency(Model):
     confidence: float
     tendency: str
@@ -787,6 +868,8 @@ class UserSettings(Model):
     """Nothing is inferred about the user."""
     reconcile: bool = False
     """Whether facts of applications replace others. Absent: as configured."""
+    share_patterns: bool = False
+    """The user agrees to be counted, with noise, in patterns across users."""
     timezone: str | None = None
     """Such as Asia/Shanghai. Absent: unknown, and dates are read in UTC."""
 
@@ -796,6 +879,15 @@ class WaitingJob(Model):
     id: int
     kind: str
     waiting_seconds: float
+
+
+class Webhook(Model):
+    created_at: datetime
+    id: str
+    url: str
+    deliveries: list[Posted] = Field(default_factory=list)
+    disabled_at: datetime | None = None
+    disabled_by: str | None = None
 
 
 class WeightFactors(Model):
