@@ -54,8 +54,23 @@ func operate(t testing.TB, pool *pgxpool.Pool) {
 		 where (d * 5 + ascii(right(m.id::text, 1)) * c.nth) % (3 * c.nth) = 0`)
 	exec(`select oxbow.propose_policy('recall_recency', 0.05, 'the first memory that was used came sixth');
 		select oxbow.note_trial(1, true, 'mrr', 120, 0.41, 0.58, 0.1);
-		insert into oxbow.webhooks (url, secret, last_at, last_status)
-		values ('https://hooks.example.com/reminders', '\x00', now(), '204 No Content')`)
+		select oxbow.propose_policy('recall_importance', 0.6, 'the first memory that was used came fourth');
+		select oxbow.note_trial(2, false, 'mrr', 120, 0.58, 0.55, -0.05)`)
+	exec(`select oxbow.propose_policy('recall_weight', 0.075, 'the first memory that was used came fifth');
+		select oxbow.note_trial(3, true, 'mrr', 130, 0.52, 0.6, 0.03)`)
+	exec(`select oxbow.adopt_strategy(3)`)
+	exec(`insert into oxbow.webhooks (url, secret, created_at, deliveries)
+		select url, '\x00', now() - interval '30 days', (
+		         select jsonb_agg(jsonb_build_object('at', now() - n * interval '7 hours', 'status', status[1 + n % cardinality(status)]))
+		           from generate_series(0, 4) n)
+		  from (values ('https://hooks.example.com/reminders', array['204 No Content']),
+		    ('https://calendar.example.org/oxbow/due', array['503 Service Unavailable', '200 OK', '200 OK'])) h(url, status)`)
+	exec(`select oxbow.record_delivery(id, '410 Gone', true) from oxbow.webhooks where url ~ 'calendar'`)
+	exec(`insert into oxbow.settings (key, value) values ('patterns', '{"enabled": true}')`)
+	exec(`select oxbow.publish_patterns(now() - interval '70 days', 1, 20, 3, 228, '{}', '{}', '{}'),
+		oxbow.publish_patterns(now() - interval '5 days', 1, 20, 3, 228,
+		  '{dimension:conscientiousness_high,dimension:openness_high,value:self_direction,dimension:extraversion_low}',
+		  '{work,general,learning,social}', '{143,121,88,64}')`)
 	exec(`insert into oxbow.river_job (kind, queue, args, state, attempt, finalized_at, created_at, scheduled_at, errors)
 		select k, 'default', jsonb_build_object('user_id', u), 'discarded', 25, now() - a, now() - a - interval '1 day',
 		       now() - a, array[jsonb_build_object('error', e)]

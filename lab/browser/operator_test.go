@@ -49,6 +49,8 @@ var operatorPages = []struct{ path, has string }{
 	{"/operator/recall", ".ask"},
 	{"/operator/recall?user=mira&q=Where+does+Mira+bake+bread%3F&limit=3", ".answer"},
 	{"/operator/molt", ".rows"},
+	{"/operator/patterns", "table"},
+	{"/operator/webhooks", ".rows"},
 	{"/operator/users", ".users"},
 	{"/operator/users?find=nobody", ".note"},
 	{"/operator/user?id=mira", "dl"},
@@ -155,6 +157,42 @@ func operatorActs(w *tab, scripts bool) {
 	w.fill("#q", "When does she swim?")
 	w.click(".find button")
 	w.reads(".answer", "swam")
+
+	w.goTo("/operator/molt")
+	w.click(`input[value="suggest"]`, false)
+	w.click(`form[action$="/mode"] button`)
+	w.see(".done")
+	require.True(w, evaluate[bool](w, `document.querySelector("input[value=suggest]").checked`))
+	w.click(`form[action$="/rollback"] button`)
+	w.see(".done")
+	w.see(".rows .warn")
+	exec(`select oxbow.adopt_strategy(3)`)
+	w.refuses(`form[action$="/mode"] button`, `document.querySelector("input[name=mode]:checked").value = "often"`)
+
+	w.goTo("/operator/webhooks")
+	for _, bad := range []string{"", "hooks.example.com"} { // which the browser does not send
+		if bad != "" {
+			w.fill("#url", bad)
+		}
+		w.click(`form[action="/operator/webhooks"] button`, false)
+		require.False(w, evaluate[bool](w, `document.getElementById("url").validity.valid`), bad)
+		require.Equal(w, "/operator/webhooks", w.path())
+	}
+	w.fill("#url", "https://hooks.example.net/new")
+	w.click(`form[action="/operator/webhooks"] button`)
+	w.reads(".done code", "whsec_")
+	hook := `li:has([aria-label$="https://hooks.example.net/new"])`
+	w.click(hook + ` form[action$="/pause"] button`)
+	w.see(".done")
+	w.click(hook + ` form[action$="/resume"] button`)
+	w.see(".done")
+	w.click(hook+" summary", false)
+	w.see(hook + ` form[action$="/remove"] button`)
+	w.click(hook + ` form[action$="/remove"] button`)
+	w.see(".done")
+	require.Zero(w, evaluate[int](w, `document.querySelectorAll('`+hook+`').length`))
+	w.fill("#url", "ftp://hooks.example.net/new")
+	w.refuses(`form[action="/operator/webhooks"] button`, "")
 
 	key, _, err := store.CreateAPIKey(w.Context(), w.pool, store.APIKey{Role: store.RoleApp, Name: "An old kiosk"})
 	require.NoError(w, err)

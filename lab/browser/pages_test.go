@@ -24,7 +24,7 @@ var axe string
 
 // personPages are the pages of a person. A word in braces stands for the first link of that kind.
 var personPages = []string{"/", "{trait}", "{trait}/delete", "/facts", "/memories", "/memories?q=bread", "{memory}",
-	"{memory}/erase", "/wishes", "/activity", "/activity?show=accesses", "/settings", "/erase", "/login"}
+	"{memory}/erase", "/wishes", "/profile", "/activity", "/activity?show=accesses", "/settings", "/erase", "/login"}
 
 func TestPages(t *testing.T) {
 	s := setup(t)
@@ -201,6 +201,15 @@ func acts(w *tab, v visitor, l life) {
 	w.fill("#question", "What did I say?")
 	w.click(`form[action$="/feedback"] button`)
 	w.see(done)
+	w.goTo("/profile")
+	w.see("#mood svg")
+	w.reads("#mood", l.moods[0].about)
+	w.reads("#likely", l.wishes[1])
+	require.Equal(w, len(l.values), evaluate[int](w, `document.querySelectorAll("[action='/profile/remove']").length`))
+	w.click(`form:has([value="languages"]) button`)
+	w.see(done)
+	require.Zero(w, evaluate[int](w, `document.querySelectorAll("[value=languages]").length`))
+
 	w.goTo("/wishes")
 	w.fill("#instruction", "Answer me in Portuguese")
 	w.click(`form[action$="/instructions"] button`)
@@ -219,6 +228,17 @@ func acts(w *tab, v visitor, l life) {
 	w.see(done)
 
 	w.goTo("/settings")
+	w.click(`input[name="share_patterns"]`, false)
+	w.fill("#timezone", "the Moon")
+	w.refuses("main form button", "")
+	agrees := func() bool { return evaluate[bool](w, `document.querySelector("[name=share_patterns]").checked`) }
+	for _, agreed := range []bool{false, true} { // to opt in, and out again
+		require.Equal(w, agreed, agrees())
+		w.click(`input[name="share_patterns"]`, false)
+		w.click("main form button")
+		w.see(done)
+	}
+	require.False(w, agrees())
 	w.fill("#timezone", "Pacific/Auckland")
 	w.click(`input[name="opted_out"]`, false)
 	w.click("main form button")
@@ -266,6 +286,7 @@ func picture(t *testing.T, s *site) {
 		visitor
 		path string // or an expression on the first page, for a link
 	}{
+		"profile":      {visitor{user: "mira", language: "en"}, "/profile"},
 		"person":       {visitor{user: "mira", language: "en"}, "/"},
 		"person-phone": {visitor{user: "xiaowen", language: "zh-CN", phone: true, dark: true}, "/"},
 		"trait":        {visitor{user: "mira", language: "en"}, contradicted},

@@ -21,6 +21,16 @@ type life struct {
 	facts      []fact
 	traits     []belief
 	wishes     [3]string // an instruction, a plan, a skill
+	values     [3]string // what an app keeps as occupation, languages and theme, in JSON
+	moods      []mood
+}
+
+// mood is an event with how it felt.
+type mood struct {
+	days    float64
+	content string
+	about   string // a place, a person or an animal
+	valence float64
 }
 
 type fact struct {
@@ -50,7 +60,21 @@ type happening struct {
 }
 
 var mira = life{user: "mira", zone: "Europe/Lisbon",
-	wishes: [3]string{"Answer briefly", "Order flour", "Plan a market day"}, facts: []fact{
+	wishes: [3]string{"Answer briefly", "Order flour", "Plan a market day"},
+	values: [3]string{`"baker"`, `["Dutch", "English", "Portuguese"]`, `{"dark": false}`},
+	moods: []mood{
+		{4, "Mira sold every loaf at the Saturday market.", "the market", 0.8},
+		{11, "Mira laughed with a stranger at the market.", "the market", 0.7},
+		{18, "Mira ran out of rye at the market before ten.", "the market", 0.5},
+		{39, "Mira traded two loaves for figs at the market.", "the market", 0.8},
+		{60, "The market was cold, and Mira stayed until noon.", "the market", 0.4},
+		{6, "Mira argued with the landlord about the chimney.", "the landlord", -0.7},
+		{27, "The landlord sent Mira another letter.", "the landlord", -0.6},
+		{48, "Mira waited for the landlord for an hour.", "the landlord", -0.8},
+		{5.7, "Mira floated in the sea until her head was empty.", "the sea", 0.6},
+		{26.7, "Mira walked along the sea in the rain.", "the sea", 0.5},
+		{47.7, "Mira watched the ferries on the sea.", "the sea", 0.4},
+	}, facts: []fact{
 		{days: 700, content: "Mira lives in Utrecht.", category: "identity", until: 210},
 		{days: 210, content: "Mira lives in Lisbon, in the Graça quarter.", category: "identity"},
 		{days: 520, content: "Mira works as a baker at De Korst.", category: "identity", until: 200},
@@ -103,37 +127,50 @@ var mira = life{user: "mira", zone: "Europe/Lisbon",
 				against: true}}},
 	}}
 
-var xiaowen = life{user: "xiaowen", zone: "Asia/Shanghai", wishes: [3]string{"回答简短一些", "买面粉", "安排出摊"}, facts: []fact{
-	{days: 800, content: "林晓雯住在南京。", category: "identity", until: 260},
-	{days: 260, content: "林晓雯住在杭州，离西湖不远。", category: "identity"},
-	{days: 610, content: "林晓雯在一家出版社做编辑。", category: "identity"},
-	{days: 300, content: "林晓雯养了一只叫“墨墨”的黑猫。", category: "identity"},
-	{days: 120, content: "林晓雯对青霉素过敏。", category: "fact", level: 1},
-	{days: 45, content: "林晓雯正在学弹古琴。", category: "skill"},
-	{days: 9, content: "林晓雯打算春节前把书房重新整理一遍。", category: "temporary"},
-	{days: 30, content: "林晓雯家的门锁密码是 280913。", level: 2},
-}, traits: []belief{
-	{content: "做事讲究，愿意慢慢把一件事做好。", subtype: lifecycle.CoreTrait, events: []happening{
-		{days: 130, content: "林晓雯为一篇译稿改了七遍。", said: "这篇译稿我改到第七遍才放心。", sets: 0.86, told: true},
-		{days: 60, content: "林晓雯练一个指法练了整整一周。", said: "一个指法练了一个星期，总算顺了。", context: "learning"}}},
-	{content: "比起热闹的聚会，更喜欢三五好友小聚。", subtype: lifecycle.Preference, context: "social", events: []happening{
-		{days: 280, content: "林晓雯没去年会，约了两个朋友喝茶。", said: "年会没去，和两个朋友喝茶去了。", sets: 0.62},
-		{days: 150, content: "林晓雯生日只请了三位朋友。", said: "生日就请了三个人，刚刚好。"},
-		{days: 35, content: "林晓雯说人一多她就累。", said: "人一多我就累。", told: true}}},
-	{content: "周末清晨去西湖边跑步。", context: "personal", events: []happening{
-		{days: 240, content: "林晓雯周六早上绕着西湖跑了一圈。", said: "周六早上绕西湖跑了一圈，荷花开了。", sets: 0.62},
-		{days: 205, content: "林晓雯周日清晨在苏堤跑步。", said: "周日在苏堤跑步，几乎没人。"},
-		{days: 160, content: "林晓雯下雨天也去跑了步。", said: "下雨也去跑了，痛快。"},
-		{days: 115, content: "林晓雯整个周末都在家看稿，没有出门。", said: "整个周末都在家看稿，没出门。", against: true},
-		{days: 52, content: "林晓雯说不跑步的周末不算周末。", said: "不跑步的周末不算周末。", told: true}}},
-	{content: "喝绿茶，不喝咖啡。", context: "personal", events: []happening{
-		{days: 210, content: "林晓雯开会时自带了龙井。", said: "开会我自己带了龙井。", sets: 0.62},
-		{days: 100, content: "林晓雯说喝咖啡会心慌。", said: "咖啡一喝就心慌，还是茶好。", told: true}}},
-	{content: "睡前读古诗。", events: []happening{
-		{days: 40, content: "林晓雯睡前读了几首王维。", said: "睡前读了几首王维。", sets: 0.2}}},
-	{content: "对观鸟产生了兴趣。", window: 21, events: []happening{
-		{days: 8, content: "林晓雯问西溪湿地什么时候能看到候鸟。", said: "西溪湿地什么时候能看到候鸟？"}}},
-}}
+var xiaowen = life{user: "xiaowen", zone: "Asia/Shanghai", wishes: [3]string{"回答简短一些", "买面粉", "安排出摊"},
+	values: [3]string{`"编辑"`, `["中文", "英文"]`, `{"dark": true}`},
+	moods: []mood{
+		{4, "林晓雯在书市上淘到一本旧诗集。", "书市", 0.8},
+		{11, "林晓雯和书市的老板聊了一上午。", "书市", 0.7},
+		{25, "林晓雯在书市上遇到了老同学。", "书市", 0.6},
+		{39, "书市下雨，林晓雯还是买到了想要的书。", "书市", 0.4},
+		{6, "印刷厂又把封面印错了。", "印刷厂", -0.7},
+		{27, "印刷厂说要推迟一周交货。", "印刷厂", -0.6},
+		{48, "林晓雯在印刷厂等了一下午。", "印刷厂", -0.8},
+		{5.7, "林晓雯抱着墨墨坐了一晚上。", "墨墨", 0.6},
+		{26.7, "墨墨趴在稿子上睡着了。", "墨墨", 0.5},
+		{47.7, "林晓雯给墨墨买了新的猫抓板。", "墨墨", 0.4},
+	}, facts: []fact{
+		{days: 800, content: "林晓雯住在南京。", category: "identity", until: 260},
+		{days: 260, content: "林晓雯住在杭州，离西湖不远。", category: "identity"},
+		{days: 610, content: "林晓雯在一家出版社做编辑。", category: "identity"},
+		{days: 300, content: "林晓雯养了一只叫“墨墨”的黑猫。", category: "identity"},
+		{days: 120, content: "林晓雯对青霉素过敏。", category: "fact", level: 1},
+		{days: 45, content: "林晓雯正在学弹古琴。", category: "skill"},
+		{days: 9, content: "林晓雯打算春节前把书房重新整理一遍。", category: "temporary"},
+		{days: 30, content: "林晓雯家的门锁密码是 280913。", level: 2},
+	}, traits: []belief{
+		{content: "做事讲究，愿意慢慢把一件事做好。", subtype: lifecycle.CoreTrait, events: []happening{
+			{days: 130, content: "林晓雯为一篇译稿改了七遍。", said: "这篇译稿我改到第七遍才放心。", sets: 0.86, told: true},
+			{days: 60, content: "林晓雯练一个指法练了整整一周。", said: "一个指法练了一个星期，总算顺了。", context: "learning"}}},
+		{content: "比起热闹的聚会，更喜欢三五好友小聚。", subtype: lifecycle.Preference, context: "social", events: []happening{
+			{days: 280, content: "林晓雯没去年会，约了两个朋友喝茶。", said: "年会没去，和两个朋友喝茶去了。", sets: 0.62},
+			{days: 150, content: "林晓雯生日只请了三位朋友。", said: "生日就请了三个人，刚刚好。"},
+			{days: 35, content: "林晓雯说人一多她就累。", said: "人一多我就累。", told: true}}},
+		{content: "周末清晨去西湖边跑步。", context: "personal", events: []happening{
+			{days: 240, content: "林晓雯周六早上绕着西湖跑了一圈。", said: "周六早上绕西湖跑了一圈，荷花开了。", sets: 0.62},
+			{days: 205, content: "林晓雯周日清晨在苏堤跑步。", said: "周日在苏堤跑步，几乎没人。"},
+			{days: 160, content: "林晓雯下雨天也去跑了步。", said: "下雨也去跑了，痛快。"},
+			{days: 115, content: "林晓雯整个周末都在家看稿，没有出门。", said: "整个周末都在家看稿，没出门。", against: true},
+			{days: 52, content: "林晓雯说不跑步的周末不算周末。", said: "不跑步的周末不算周末。", told: true}}},
+		{content: "喝绿茶，不喝咖啡。", context: "personal", events: []happening{
+			{days: 210, content: "林晓雯开会时自带了龙井。", said: "开会我自己带了龙井。", sets: 0.62},
+			{days: 100, content: "林晓雯说喝咖啡会心慌。", said: "咖啡一喝就心慌，还是茶好。", told: true}}},
+		{content: "睡前读古诗。", events: []happening{
+			{days: 40, content: "林晓雯睡前读了几首王维。", said: "睡前读了几首王维。", sets: 0.2}}},
+		{content: "对观鸟产生了兴趣。", window: 21, events: []happening{
+			{days: 8, content: "林晓雯问西溪湿地什么时候能看到候鸟。", said: "西溪湿地什么时候能看到候鸟？"}}},
+	}}
 
 // live stores a life, as reflection and an application would have done in the course of time.
 func (l life) live(t testing.TB, pool *pgxpool.Pool) {
@@ -163,6 +200,15 @@ func (l life) live(t testing.TB, pool *pgxpool.Pool) {
 			oxbow.learn_skill($1, $4, array[$4, $3], $2)`, l.user, l.wishes[0], l.wishes[1], l.wishes[2])
 	exec(`select oxbow.adjust(user_id, 'fact', id, 0.5, '2 signals against it', '{}', -1.4, now()) from oxbow.memories_fact
 		where user_id = $1 and expired_at is null and sensitivity = 0 order by id limit 1`, l.user)
+	for i, key := range []string{"occupation", "languages", "theme"} {
+		exec(`insert into oxbow.key_values (user_id, namespace, key, value) values ($1, 'profile', $2, $3)`, l.user, key, l.values[i])
+	}
+	for _, m := range l.moods {
+		exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, metadata)
+			values ($1, 'episodic', $2, now() - $3::float8 * interval '1 day', jsonb_build_object('emotion',
+			  jsonb_build_object('valence', $4::float8, 'arousal', 0.5), 'entities', jsonb_build_array(jsonb_build_object('name', $5::text))))`,
+			l.user, m.content, m.days, m.valence, m.about)
+	}
 	ids := map[string]uuid.UUID{}
 	for _, b := range l.traits {
 		trait := traittest.Trait{UserID: l.user, Content: b.content, Subtype: b.subtype, Context: b.context,

@@ -199,6 +199,15 @@ func (w *tab) click(selector string, leads ...bool) {
 	require.Less(w, w.leads(selector, click), int64(400), selector)
 }
 
+// refuses clicks on the button of a form that the server refuses, after a change of the page, and returns to the page.
+func (w *tab) refuses(selector, change string) {
+	w.Helper()
+	evaluate[any](w, change+"; 0")
+	require.Equal(w, int64(422), w.leads(selector, chromedp.Click(chromedp.CSS(selector))), selector)
+	w.see(`.quiet[lang="en"]`) // what is wrong
+	w.goTo(strings.TrimSuffix(w.path(), "/mode"))
+}
+
 // fill replaces the text of a field.
 func (w *tab) fill(selector, text string) {
 	w.Helper()
