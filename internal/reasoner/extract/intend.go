@@ -3,10 +3,12 @@ package extract
 import (
 	"regexp"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/when"
 )
@@ -78,10 +80,58 @@ func (s *sentence) intention(m *reasoner.Message, all []sentence, i int) (n reas
 	if n.Kind != "reminder" {
 		dueAt(&n)(s.due(m, plan))
 	}
+	if n.Precision == string(when.DueMinute) || n.Precision == string(when.DueDay) {
+		n.Content = undated(n.Content, m.Time)
+	}
 	if c, ok := s.Find("intend.when"); ok && n.Due.IsZero() {
 		n.Condition = s.from(c)
 	}
 	return n, bare, n.Kind != "intention" || !n.Due.IsZero()
+}
+
+// dangling is what leads to a time, at the end of a text that the time was cut from.
+var dangling = regexp.MustCompile(`(?i)(^|[ ,，])(at|on|by|in|before|until|till|for|from|starting|around|about|every|each|this|next|the|在|于|到|等)?[ ,，]*$`)
+
+// unfinished ends a text that says nothing without its time: "My anniversary is".
+var unfinished = regexp.MustCompile(`(?i)\b(is|are|am|be|was|were)$|是$`)
+
+// clockEnd ends a time of which the last word may be missing: "at 6 pm".
+var clockEnd = regexp.MustCompile(`(?i)(\d|[ap]\.?m|o'clock|点|半|分|钟|刻)[ .!。！]*$`)
+
+// undated returns a text without the time with which it ends or begins, because "call mom tomorrow" is read on another
+// day.
+func undated(text string, said time.Time) string {
+	whole, ok := when.FindDue(text, said)
+	if !ok {
+		return text
+	}
+	same := func(part string) bool {
+		d, dated := when.FindDue(part, said)
+		return dated && d.Time.Equal(whole.Time) && d.Recurrence == whole.Recurrence && d.Dated == whole.Dated
+	}
+	timeless := func(part string) bool { _, dated := when.FindDue(part, said); return !dated }
+	tokens := language.Read(text).Tokens
+	last := tokens[len(tokens)-1].Start
+	rest := ""
+	for i := 1; i < len(tokens) && rest == ""; i++ { // it begins with the time
+		if at := tokens[i].Start; same(text[:at]) && (i == 1 || !same(text[tokens[1].Start:at])) && timeless(text[at:]) {
+			rest = text[at:]
+		}
+	}
+	for i := len(tokens) - 1; i > 0 && rest == ""; i-- { // it ends with the time
+		at := tokens[i].Start
+		if same(text[at:]) && (at == last || !same(text[at:last]) || clockEnd.MatchString(text)) && timeless(text[:at]) {
+			rest = text[:at]
+			for short := dangling.ReplaceAllString(rest, ""); short != rest; short = dangling.ReplaceAllString(rest, "") {
+				rest = short
+			}
+		}
+	}
+	rest = strings.Trim(rest, " ,.;:!?，。；：！？")
+	if utf8.RuneCountInString(rest) < 2 || unfinished.MatchString(rest) {
+		return text
+	}
+	return rest
 }
 
 // dueAt returns a function that makes an intention due, if ok, and returns ok.

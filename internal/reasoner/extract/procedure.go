@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 
 	"github.com/oxbow-memory/oxbow/internal/oneline"
@@ -13,6 +15,9 @@ const (
 	maxProcedureName = 60   // characters
 	leastSteps       = 2
 )
+
+// occasion is what the name of a skill leaves out of its situation.
+var occasion = regexp.MustCompile(`^((?i)(when|whenever|every time|each time|any ?time|if) |每次|每当|每回|只要|凡是|如果|要是|当)|(的时候|时候|时|的话)$`)
 
 // procedureOf returns the steps that a person teaches an assistant for a situation: "When I send you a receipt, first
 // note the amount, then file it, and finally tell me", 我发你发票的时候,先记金额,再归档,最后告诉我. The words are those of
@@ -48,7 +53,7 @@ func procedureOf(m *reasoner.Message) (p reasoner.Procedure, ok bool) {
 		return p, false
 	}
 	last := m.Content[from:]
-	if end := strings.IndexAny(last, ".!?。!?\n"); end >= 0 {
+	if end := strings.IndexAny(last, ".!?。！？\n"); end >= 0 {
 		last = last[:end]
 	}
 	p.Steps = append(p.Steps, trimmed(last))
@@ -60,7 +65,8 @@ func procedureOf(m *reasoner.Message) (p reasoner.Procedure, ok bool) {
 	if p.Situation == "" || len(p.Steps) < leastSteps || !language.Read(p.Situation).Has("skill.when") {
 		return p, false
 	}
-	p.Name, p.Source = oneline.Shorten(p.Situation, maxProcedureName), m.ID
+	name := strings.TrimSpace(occasion.ReplaceAllString(p.Situation, ""))
+	p.Name, p.Source = oneline.Shorten(cmp.Or(name, p.Situation), maxProcedureName), m.ID
 	return p, true
 }
 
@@ -68,7 +74,7 @@ func procedureOf(m *reasoner.Message) (p reasoner.Procedure, ok bool) {
 func trimmed(text string) string {
 	text = oneline.Of(text)
 	for {
-		cut := strings.Trim(text, " ,.;:-–—!、。")
+		cut := strings.Trim(text, " ,.;:-–—!，；：！、。")
 		for _, word := range []string{" and", " then", "and ", "please "} {
 			cut = strings.TrimSuffix(strings.TrimPrefix(cut, strings.TrimLeft(word, " ")), word)
 		}
