@@ -75,12 +75,13 @@ func hearInstructions(ctx context.Context, db DB, e Extraction) error {
 		Content string    `json:"content"`
 		Aspect  string    `json:"aspect"`
 		Context string    `json:"context"`
+		Here    bool      `json:"here"`
 		Ends    bool      `json:"ends"`
 		Message uuid.UUID `json:"message"`
 	}
 	rows := make([]row, len(e.Instructions))
 	for i, n := range e.Instructions {
-		rows[i] = row{plain(n.Text), n.Aspect, n.Context, n.Ends, n.Source}
+		rows[i] = row{plain(n.Text), n.Aspect, n.Context, n.Here, n.Ends, n.Source}
 	}
 	encoded, err := json.Marshal(rows)
 	if err != nil {

@@ -62,6 +62,9 @@ func TestHearInstructions(t *testing.T) {
 	require.ElementsMatch(t, []string{"language: From now on answer me in English.", "avoid: Never mention my weight."},
 		current("sam"), "the reminder was the last")
 	require.Equal(t, "dropped Never mind.", get[string](b, `select state || ' ' || reason from oxbow.intentions where user_id = 'sam'`))
+	say("sam", "5", "In this conversation, always answer in French.")
+	require.Equal(t, 2, b.count(`oxbow.instructions_of('sam', session_id => '6')`))
+	require.Contains(t, current("sam"), "language: In this conversation, always answer in French.")
 	say("林", "1", "以后别叫我全名。", "好的。", "每次我发发票给你的时候,先记金额,再归档,最后告诉我总数。")
 	require.Equal(t, []string{"address: 以后别叫我全名。"}, current("林"))
 	var steps int

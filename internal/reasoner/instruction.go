@@ -12,6 +12,7 @@ type Instruction struct {
 	Text    string    // in the person's words
 	Aspect  string    // language, length, address, tone, format, avoid, other
 	Context string    // work, personal, social, learning: where it holds; empty: everywhere
+	Here    bool      // it holds in this conversation only
 	Ends    bool      // it ends earlier ones: of the aspect or, if that is empty, the last one of the conversation
 	Source  uuid.UUID // the message
 }

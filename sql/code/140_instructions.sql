@@ -101,7 +101,8 @@ declare
 begin
   for _found in
     select h.* from jsonb_array_elements(_heard) with ordinality e(value, nth),
-           jsonb_to_record(e.value) h(content text, aspect text, context text, ends boolean, message uuid)
+           jsonb_to_record(e.value) h(content text, aspect text, context text, here boolean, ends boolean,
+             message uuid)
      order by e.nth
   loop
     if _found.ends then
@@ -130,6 +131,7 @@ begin
     _new.content := _found.content;
     _new.aspect := _found.aspect;
     _new.context := nullif(_found.context, '');
+    _new.session_id := case when _found.here then _session_id end;
     _new.priority := 0;
     _new.source := 'conversation';
     _new.message_id := _found.message;

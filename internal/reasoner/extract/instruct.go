@@ -26,6 +26,7 @@ func instructionsOf(m *reasoner.Message) (heard []reasoner.Instruction) {
 		}
 		n := reasoner.Instruction{Text: oneline.Of(s.text), Source: m.ID, Aspect: aspectOf(s)}
 		if n.Ends = s.endsInstruction(); !n.Ends {
+			n.Here = s.Has("instruct.here")
 			n.Aspect = cmp.Or(n.Aspect, "other")
 			if context := contextOf([]reading{{sentence: *s}}); context != "general" {
 				n.Context = context
@@ -65,7 +66,7 @@ func (s *sentence) tellsAssistant() bool {
 // standing reports whether a sentence asks the assistant for something that holds from now on.
 func (s *sentence) standing() bool {
 	s = s.withoutQuotes()
-	if s.wonders() || s.Has("instruct.once") || s.Has("instruct.once.zh") ||
+	if s.wonders() || (s.Has("instruct.once") || s.Has("instruct.once.zh")) && !s.Has("instruct.here") ||
 		s.Has("instruct.task.zh") && !s.Has("instruct.ever.zh") {
 		return false
 	}

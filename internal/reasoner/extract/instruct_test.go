@@ -139,3 +139,22 @@ func TestInstructionsAreNoMemories(t *testing.T) {
 	// between people it is no instruction to an assistant
 	require.Len(t, extracted(t, talking("Ann: Please always call me Annie, I hate my full name", "Bo: I will, Annie")).Candidates, 1)
 }
+
+func TestInstructionScopes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		said, context string
+		here          bool
+	}{
+		{"In this conversation, always answer in French.", "", true},
+		{"这次对话都用英文回答我", "", true},
+		{"At work, call me Dr. Smith", "work", false},
+		{"工作上叫我王总", "work", false},
+		{"Always answer in French.", "", false},
+	} {
+		heard := instructionsOf(&reasoner.Message{ID: uuid.New(), Role: "user", Content: c.said})
+		require.Len(t, heard, 1, c.said)
+		require.Equal(t, c.context, heard[0].Context, c.said)
+		require.Equal(t, c.here, heard[0].Here, c.said)
+	}
+}
