@@ -8,8 +8,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Conclusion is what several facts and episodes of one topic come to, with the conditions under which it holds, who says
-// so, and the memories on which it rests. It is also a memory, which Recall finds.
+// Conclusion is drawn from several facts and episodes of one topic. It has the conditions under which it holds, who
+// says so, and the memories it rests on. It is also a memory, which Recall finds.
 type Conclusion = store.Conclusion
 
 // ConclusionsQuery selects conclusions.

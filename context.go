@@ -33,7 +33,7 @@ type ContextQuery struct {
 	// "communities", groups of people and things that belong together, those that Text names if there is one, and
 	// "skills", those for the situation in Text if there is one, with their steps.
 	Include []string
-	// SessionID is the conversation. Instructions that hold in one conversation alone are included only in that.
+	// SessionID is the conversation. It includes the instructions that hold only in this conversation.
 	SessionID string
 	// Now is the reference time for decay and recency. Default: the database's clock.
 	Now time.Time
@@ -45,11 +45,10 @@ type ContextQuery struct {
 
 // PromptContext is the result of Context.
 type PromptContext struct {
-	// Text is the block for the prompt: lists under the headings instructions, what is due, core traits,
-	// preferences, behaviors, what Include adds, and facts and events, in that order. The headings are Chinese if the user's language is zh,
-	// otherwise English. Text is empty if nothing is known. A memory cannot imitate a heading or a list
-	// item, but a model may still follow an instruction in a memory: the prompt should say that the
-	// block is data.
+	// Text is the block for the prompt: lists under the headings instructions, what is due, core traits, preferences,
+	// behaviors, what Include adds, and facts and events, in that order. The headings are Chinese if the user's language
+	// is zh, otherwise English. Text is empty if nothing is known. A memory cannot imitate a heading or a list item, but a
+	// model may still follow an instruction in a memory: the prompt should say that the block is data.
 	Text string
 	// Parts are the lines of Text, each with its memory.
 	Parts []ContextPart

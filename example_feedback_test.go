@@ -151,6 +151,6 @@ func ExampleClient_Why() {
 
 	// Output:
 	// It is for 2031-03-01 (open).
-	// It was not due yet.
+	// It has not been due yet.
 	// It stays until it is done or dropped.
 }

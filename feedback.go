@@ -9,13 +9,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// Answer is a reply for which an application reports which memories were recalled, and which it used.
+// Answer is a reply, with the memories that were recalled for it and those that it used.
 type Answer = store.Answer
 
-// Feedback is what a person said of memories, of traits or of an answer.
+// Feedback is what a person said about memories, traits or an answer.
 type Feedback = store.Feedback
 
-// Signal is what an application's own judge found out about an answer.
+// Signal is what an application's own judge found about an answer.
 type Signal = store.Signal
 
 // Adjustment is a change that followed from feedback. It can be undone with Rollback.
@@ -28,9 +28,9 @@ func (c *Client) Answered(ctx context.Context, userID string, a Answer) (uuid.UU
 	return inUser(ctx, c, userID, func(tx pgx.Tx) (uuid.UUID, error) { return store.RecordAnswer(ctx, tx, userID, a) })
 }
 
-// Feedback stores what a person said and returns the id of the signal. Memories that are wrong are left out of recall
-// for like questions at once. If it is about one memory, "outdated" ends a fact, and "not_about_me" forgets the memory
-// or dissolves the trait. Weights and confidence change when several signals agree; Adjustments lists these changes.
+// Feedback stores what a person said and returns the id of the signal. Recall leaves out wrong memories for similar
+// questions at once. If IDs has one id, "outdated" ends a fact, and "not_about_me" forgets the memory or dissolves the
+// trait. Weights and confidence change when several signals agree; Adjustments lists these changes.
 //
 // Errors: ErrNotFound, ErrNoAnswer, or an *InvalidError.
 func (c *Client) Feedback(ctx context.Context, userID string, f Feedback) (uuid.UUID, error) {
@@ -39,16 +39,16 @@ func (c *Client) Feedback(ctx context.Context, userID string, f Feedback) (uuid.
 	})
 }
 
-// Signal stores what an application's own judge found out, as the job judge does with what it finds in conversations, and
-// returns the id of the signal. It needs an AnswerID or Attributions.
+// Signal stores what an application's own judge found, as the job judge does for conversations, and returns the
+// id of the signal. It needs an AnswerID or Attributions.
 //
 // Errors: ErrNoAnswer, or an *InvalidError.
 func (c *Client) Signal(ctx context.Context, userID string, s Signal) (uuid.UUID, error) {
 	return inUser(ctx, c, userID, func(tx pgx.Tx) (uuid.UUID, error) { return store.AddSignal(ctx, tx, userID, s) })
 }
 
-// Adjustments returns the adjustments of a user, newest first, at most limit (1 to 1,000), of one memory or trait, or of
-// all if about is uuid.Nil.
+// Adjustments returns the adjustments of a user, newest first, at most limit (1 to 1,000), of one memory or trait, or
+// of all if about is uuid.Nil.
 func (c *Client) Adjustments(ctx context.Context, userID string, about uuid.UUID, limit int) ([]Adjustment, error) {
 	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]Adjustment, error) {
 		return store.Adjustments(ctx, tx, userID, about, limit)

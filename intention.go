@@ -16,9 +16,9 @@ type NewIntention = store.NewIntention
 // Intention is an intention that is open or due.
 type Intention = store.Intention
 
-// Intend stores an intention and returns its id. A worker makes it due at its time, announces it on the channel oxbow.due
-// and at the webhooks, and shows it in Context. One with the same words that is still open gets the new time instead. An
-// invalid value is an *InvalidError.
+// Intend stores an intention and returns its id. A worker makes it due at its time, announces it on the channel
+// oxbow.due and at the webhooks, and shows it in Context. One with the same words that is still open gets the new time
+// instead. An invalid value is an *InvalidError.
 func (c *Client) Intend(ctx context.Context, userID string, n NewIntention) (uuid.UUID, error) {
 	return inUser(ctx, c, userID, func(tx pgx.Tx) (uuid.UUID, error) { return store.Intend(ctx, tx, userID, n) })
 }

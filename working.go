@@ -141,9 +141,9 @@ func (w *WorkingMemory) Rehearse(key string) bool {
 }
 
 // Weigh multiplies the temporary weight of an item, which begins at 1, by a factor from 0 to 10: below 1 if an answer
-// that rested on it failed, above 1 if one helped (U §6). Rehearsals and importance count times the weight for eviction
-// and for CommitWorkingMemory. The weight is not stored, and Add with the item's key resets it. It reports whether the
-// key exists. A factor out of range is an *InvalidError.
+// that rested on it failed, above 1 if one helped (U §6). For eviction and for CommitWorkingMemory, rehearsals and
+// importance are multiplied by the weight. The weight is not stored, and Add with the item's key resets it. It reports
+// whether the key exists. A factor out of range is an *InvalidError.
 func (w *WorkingMemory) Weigh(key string, factor float64) (bool, error) {
 	if !(factor >= 0 && factor <= 10) {
 		return false, store.Invalid("factor", factor, "must be between 0 and 10")

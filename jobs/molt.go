@@ -77,8 +77,8 @@ func (w *moltWorker) Work(ctx context.Context, _ *river.Job[MoltArgs]) error {
 	return m.improve(ctx)
 }
 
-// judge compares the replies since a strategy was adopted with those before. It reports whether one is adopted that too
-// few replies followed.
+// judge compares the replies since a strategy was adopted with those before. It reports whether an adopted strategy
+// still waits for enough replies.
 func (m *molting) judge(ctx context.Context) (waiting bool, err error) {
 	least := int(m.policies["molt_answers"].Value)
 	for _, s := range m.recent {
@@ -165,8 +165,8 @@ func (m *molting) embed(ctx context.Context) error {
 	return nil
 }
 
-// improve tries the proposals that wait, or else the candidates for each sign, until one gains. In the mode auto it also
-// tries again what gained and was not adopted: a run ended there, or the mode was suggest.
+// improve tries the proposals that wait, or else the candidates for each sign, until one gains. In the mode auto it
+// also tries again strategies that gained but were not adopted, because a run ended there or the mode was suggest.
 func (m *molting) improve(ctx context.Context) error {
 	for _, s := range slices.Backward(m.recent) {
 		if s.State == "proposed" || s.State == "tried" && m.policies["molt_mode"].Value == 2 {

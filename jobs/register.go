@@ -41,9 +41,9 @@ type Config struct {
 	Topics reasoner.TopicReader
 	// Patterns are the keys of traits that patterns across users may count.
 	Patterns []string
-	// Abstracter says what memories of one topic come to. It uses the same provider as Reasoner too.
+	// Abstracter draws conclusions from memories of one topic. It uses the same provider as Reasoner too.
 	Abstracter reasoner.Abstracter
-	// Questioner begins deep reflections, with the provider of Reasoner. Nil: they only answer what reflection left open.
+	// Questioner begins deep reflections, with the provider of Reasoner. Nil: they only answer open questions.
 	Questioner reasoner.Questioner
 	// Offline reports that Reasoner, Extractor, Summarizer, Reviewer and Judge make no network calls.
 	Offline bool

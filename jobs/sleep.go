@@ -48,9 +48,8 @@ const (
 )
 
 // sleepWorker reflects in two phases: it takes a question, recalls memories about it, and concludes from these alone.
-// The first questions of a night are those that recent memories raise, if a language model is there to ask them; the
-// others are what reflection left open. Each job answers one question and enqueues the next, so that other users' reflections come
-// in between.
+// With a language model, the first questions of a night are those that recent memories raise; the others are open
+// patterns. Each job answers one question and enqueues the next, so that other users' reflections run in between.
 type sleepWorker struct{ *Reflection }
 
 // Work answers one question.

@@ -49,7 +49,7 @@ func (s *Server) registerFeedback() {
 				Used: in.Body.Used, SessionID: in.Body.SessionID}))
 		})
 	forUser(s, op("give-feedback", http.MethodPost, "/feedback", "feedback",
-		"Store what the user said of memories, traits or a reply"),
+		"Store what the user said about memories, traits or a reply"),
 		func(ctx context.Context, user string, in *struct{ Body Opinion }) (Created, error) {
 			return created(s.client.Feedback(ctx, user, oxbow.Feedback{Kind: in.Body.Kind, IDs: in.Body.IDs,
 				AnswerID: in.Body.AnswerID, Query: in.Body.Query, Reason: in.Body.Reason, ExternalID: in.Body.ExternalID}))
@@ -70,10 +70,10 @@ func (s *Server) registerFeedback() {
 			return Done{true}, s.client.Rollback(ctx, user, in.ID)
 		})
 	forUser(s, op("list-conclusions", http.MethodGet, "/conclusions", "feedback",
-		"List what memories of one topic come to, the surest first"),
+		"List conclusions from several memories of one topic, the surest first"),
 		func(ctx context.Context, user string, in *struct {
 			Topic    string `query:"topic" maxLength:"1000" doc:"Only of this topic"`
-			Versions bool   `query:"versions" doc:"Also earlier versions"`
+			Versions bool   `query:"versions" doc:"Include earlier versions"`
 			Limit    int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 		}) (list[oxbow.Conclusion], error) {
 			return listed(s.client.Conclusions(ctx, user, oxbow.ConclusionsQuery{Topic: in.Topic, Versions: in.Versions,

@@ -71,7 +71,7 @@ func (s *Server) registerProcedures() {
 	forUser(s, op("list-instructions", http.MethodGet, "/instructions", "procedures",
 		"List how the user wants to be answered, the most important first"),
 		func(ctx context.Context, user string, in *struct {
-			Ended bool `query:"ended" doc:"Also those that ended"`
+			Ended bool `query:"ended" doc:"Include those that ended"`
 		}) (list[oxbow.Instruction], error) {
 			return listed(s.client.Instructions(ctx, user, in.Ended))
 		})

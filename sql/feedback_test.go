@@ -15,7 +15,7 @@ func recalls(t *testing.T, tx db, user, query string) []string {
 	return all[string](t, tx, "select content from oxbow.recall($1, $2)", user, query)
 }
 
-// A memory that was wrong once does not come back for like questions, and does for others.
+// A memory that was wrong once does not come back for similar questions, and does for others.
 func TestWrongIsSuppressed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ right, wrong, question, alike, other string }{

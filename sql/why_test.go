@@ -45,7 +45,7 @@ func TestWhy(t *testing.T) {
 				fact: {"A newer memory replaced it", "更新的记忆取代"}, next: {"It rests on an earlier memory.", "它基于1条更早的记忆"},
 				core:       {"tier core and does not weaken. The person confirmed it.", "核心层，不会变弱。本人确认过它。"},
 				trait:      {"Its confidence is 0.70 (established)", "它的置信度是0.70（确立）"},
-				adjustment: {"It followed on", "因为反馈而产生"}, instruction: {"It is used for every reply.", "它用于每个回答。"},
+				adjustment: {"It followed from feedback on", "因为反馈而产生"}, instruction: {"It is used for every reply.", "它用于每个回答。"},
 				skill:     {"A newer version replaced it", "更新的版本取代"},
 				intention: {"It is for 2030-01-05 (open).", "它的时间是2030-01-05（还没到）"},
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/feedback"
 )
 
-// Answer is a reply for which an application reports what was recalled and used.
+// Answer is a reply, with what was recalled for it and what it used.
 type Answer struct {
 	Query     string      // the question
 	Recalled  []uuid.UUID // memories, best first, at most 1,000
@@ -26,10 +26,10 @@ func RecordAnswer(ctx context.Context, db DB, userID string, a Answer) (uuid.UUI
 		userID, a.Query, a.Recalled, a.Used, pointer(a.SessionID), pointer(a.At))
 }
 
-// FeedbackKinds are what a person can say of a memory, a trait or an answer.
+// FeedbackKinds are the kinds of feedback on a memory, a trait or an answer.
 var FeedbackKinds = []string{"helpful", "wrong", "outdated", "not_about_me", "too_much"}
 
-// Feedback is what a person said of memories, traits or an answer.
+// Feedback is what a person said about memories, traits or an answer.
 type Feedback struct {
 	// Kind is helpful, wrong, outdated, not_about_me or too_much.
 	Kind string
@@ -91,8 +91,8 @@ type Judged struct {
 	Taken      []uuid.UUID // the signals to mark as counted
 }
 
-// WaitingSignals returns the memories and skills that at most limit signals are about that are not yet counted, and locks the
-// signals.
+// WaitingSignals locks at most limit signals that are not yet counted, and returns the memories and skills that they
+// are about.
 func WaitingSignals(ctx context.Context, db DB, now time.Time, limit int) ([]Judged, error) {
 	return list[Judged](ctx, db, "read signals", `select * from oxbow.waiting_signals($1, $2)`, now, limit)
 }

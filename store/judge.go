@@ -55,8 +55,8 @@ type FoundSignal struct {
 	Query string
 }
 
-// WriteSignals stores the signals of a conversation up to the message with the seq until. It returns ErrStale if another
-// job has judged the conversation since judged was read.
+// WriteSignals stores the signals of a conversation up to the message with the seq until. It returns ErrStale if
+// another job has judged the conversation since judged was read.
 func WriteSignals(ctx context.Context, db DB, userID, sessionID string, judged *int64, until int64, judge string,
 	signals []FoundSignal) error {
 	type row struct {

@@ -88,8 +88,8 @@ type Delivery struct {
 	BecameDueAt time.Time
 }
 
-// ReadDelivery returns what is to be posted about an intention. ErrNotFound if the webhook is disabled or gone, or if the
-// intention is no longer due.
+// ReadDelivery returns what is to be posted about an intention. ErrNotFound if the webhook is disabled or gone, or if
+// the intention is no longer due.
 func ReadDelivery(ctx context.Context, db DB, webhook uuid.UUID, userID string, intention uuid.UUID) (Delivery, error) {
 	return one[Delivery](ctx, db, "read the delivery", `
 		select w.url, w.secret, i.kind, i.content, i.due_at, i.precision, i.became_due_at

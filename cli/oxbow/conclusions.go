@@ -14,7 +14,7 @@ func conclusionsCommand(a *app) *cobra.Command {
 	var q oxbow.ConclusionsQuery
 	cmd := &cobra.Command{
 		Use:   "conclusions USER",
-		Short: "Show what memories of one topic come to",
+		Short: "Show conclusions from several memories of one topic",
 		Long: `Show the conclusions that Oxbow drew from facts and episodes of one topic, the surest first: what they come
 to and under which conditions, who says so, and on how many memories and conversations each rests. Conclusions
 of different sources that say the opposite stand side by side. With --json, the ids of the memories too.`,

@@ -17,13 +17,12 @@ func feedbackCommand(a *app) *cobra.Command {
 		Long: `Say what a person thinks of a memory or a trait. KIND is one of these:
 
   helpful       it helped
-  wrong         it is not so, or does not answer the question: recall leaves it out for like questions, or for
-                all without --query, for the number of days in the policy feedback_suppress_days
-  outdated      it was so: a fact ends
+  wrong         it is not true, or does not answer the question: recall leaves it out for questions similar to
+                --query (without --query, for all) for the number of days in the policy feedback_suppress_days
+  outdated      it is no longer true: a fact ends
   not_about_me  it is about somebody else: the memory is forgotten, or the trait dissolved
-  too_much      it is mentioned too often: recall leaves it out for questions like --query
-
-When several of these agree, the job dispatch also changes the weight of the memory or the confidence of the
+  too_much      it is mentioned too often: recall leaves it out for questions similar to --query
+When several signals agree, the job dispatch also changes the weight of the memory or the confidence of the
 trait: see "oxbow adjustments". Print the id of the signal. Without --user, search the memories of all users.`,
 		Example: `  oxbow feedback 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 wrong --user ada --query "Where does Lena work?"`,
 		Args:    cobra.ExactArgs(2),
@@ -52,9 +51,9 @@ func adjustmentsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adjustments USER",
 		Short: "Show what feedback changed, and undo it",
-		Long: `Show the changes that followed from what a user said of memories and answers, the latest first: the weight
-of memories (by their strength), the confidence of traits, and the reliability of skills. A change is undone when it
-expires, when later signals say the opposite, or with --rollback.`,
+		Long: `Show what feedback on memories and answers of a user changed, the latest first: the weight of memories
+(by their strength), the confidence of traits, and the reliability of skills. A change is undone when it expires,
+when later signals say the opposite, or with --rollback.`,
 		Example: `  oxbow adjustments ada
   oxbow adjustments ada --rollback 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1`,
 		Args: cobra.ExactArgs(1),

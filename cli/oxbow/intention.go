@@ -37,7 +37,7 @@ worker announces it: see "oxbow upcoming" and "oxbow webhooks".`,
 		} else if due != "" {
 			d, ok := when.FindDue(due, time.Now().In(u.zone))
 			if !ok {
-				return usagef("--due %q is not a time to come", due)
+				return usagef("--due %q is not a future time", due)
 			}
 			n.DueAt, n.Precision, n.Recurrence = d.Time, string(d.Precision), d.Recurrence
 		}

@@ -61,7 +61,8 @@ func emotionsCommand(a *app) *cobra.Command {
 		Use:   "emotions USER",
 		Short: "Show how a user felt, and about what",
 		Long: `Show the emotional profile of a user, computed from the emotions of memories: the baseline, the mood of the
-last days, the people, things and contexts whose memories differ from it, what calms, and the last weeks.
+last days, the people, things and contexts whose memories differ from the baseline, what calms, and the last
+weeks.
 Valence is -1 (unpleasant) to 1, arousal 0 (calm) to 1.`,
 		Example: `  oxbow emotions ada`,
 		Args:    cobra.ExactArgs(1),

@@ -18,8 +18,8 @@ func strategiesCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "strategies",
 		Short: "Show which policies were tried and changed, and change them",
-		Long: `Show the versions of policies that the job molt proposed, tried on past replies, adopted, and rolled back,
-the latest first, and the mode of the job:
+		Long: `Show the strategies (changes of policies) that the job molt proposed, tried on past replies, adopted and
+rolled back, the latest first, and the mode of the job:
 
   off      it does nothing
   suggest  it tries changes, and --adopt adopts them

@@ -9,7 +9,7 @@ import (
 func whyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why USER ID",
-		Short: "Explain why something is known, kept, and when it fades",
+		Short: "Explain why something is known, why it is kept, and when it fades",
 		Long: `Explain a memory, a trait, an adjustment, an instruction, a skill or an intention in sentences: where it is
 from, what it rests on, why it is still kept, who used it, and when it fades. The sentences are in the
 user's language, English or Chinese.`,

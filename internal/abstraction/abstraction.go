@@ -76,9 +76,9 @@ func VoiceOf(speaker string, isUser bool, agent string) string {
 	return agent
 }
 
-// Groups divides the fragments of a topic, the earliest first, into those that support one conclusion each. Of a voice
-// that denied something, only what it said since counts. Voices that still say so and voices that deny it make two
-// groups. Fragments that are no pattern are divided further, by meaning.
+// Groups divides the fragments of a topic, the earliest first, into those that support one conclusion each. If a voice
+// denied something, only what it said since then counts. Voices that still say so and voices that deny it form two
+// groups. Fragments that are not a pattern are divided further, by meaning.
 func (p *Policies) Groups(fragments []Fragment, pattern bool) (groups []Group) {
 	var says, denies []Fragment
 	for _, voice := range voices(fragments) {
@@ -260,16 +260,15 @@ type Change struct {
 	Ends       bool
 }
 
-// Worded is a group with what a reasoner says that it comes to.
+// Worded is a group with the reasoner's wording of its conclusion.
 type Worded struct {
 	Group
 	Conditions reasoner.Conditions
 	Content    string
 }
 
-// Changes compares what a topic comes to now with the current conclusions. A conclusion becomes the next version of the
-// one with which it shares most sources, of the same direction if there is one. Conclusions for which nothing speaks any
-// more end.
+// Changes compares the new conclusions about a topic with the current ones. A conclusion becomes the next version of
+// the one with which it shares most sources, preferring one of the same direction. Conclusions without support end.
 func (p *Policies) Changes(worded []Worded, held []Held, newID func() uuid.UUID) (changes []Change) {
 	left := slices.Clone(held)
 	opposite := map[bool]int{}
@@ -366,7 +365,7 @@ func plural(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// southern are the time zones south of the equator, or their first parts, that have no summer time to tell.
+// southern lists time zones south of the equator, or prefixes of them, that cannot be recognized by their summer time.
 var southern = []string{"Africa/Harare", "Africa/Johannesburg", "Africa/Lusaka", "Africa/Maputo", "America/Argentina/",
 	"America/La_Paz", "America/Lima", "America/Montevideo", "America/Sao_Paulo", "Australia/", "Pacific/Fiji"}
 

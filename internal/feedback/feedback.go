@@ -1,5 +1,5 @@
-// Package feedback decides what follows from signals about a memory or a skill (U §5, §6). It is pure: the job dispatch reads the
-// signals and writes the decisions.
+// Package feedback decides what follows from signals about a memory or a skill (U §5, §6). It is pure: the job dispatch
+// reads the signals and writes the decisions.
 package feedback
 
 import (
@@ -19,7 +19,7 @@ type Policies struct {
 	Trait      float64 `json:"trait"` // share of the confidence that a trait loses
 }
 
-// Signal is what one signal says of a memory or a skill.
+// Signal is one signal about a memory or a skill.
 type Signal struct {
 	ID         uuid.UUID
 	Type       string  // negative, positive, neutral, mixed
@@ -35,7 +35,8 @@ type Adjustment struct {
 	Before, After float64
 }
 
-// Subject is a memory or a skill with the signals about it since its last adjustment, within the window, the earliest first.
+// Subject is a memory or a skill with the signals about it since its last adjustment, within the window, the earliest
+// first.
 type Subject struct {
 	Trait      bool
 	Signals    []Signal
@@ -51,9 +52,10 @@ type Decision struct {
 	Score   float64 // the sum of the signals: their confidence, negative for negative ones
 }
 
-// Decide returns what follows from the signals about a memory or a skill. Signals below the minimum confidence and neutral ones do
-// not count. Two that agree adjust the memory, if their shares of it are together as sure as one that counts; so does one
-// that is certain and about this memory alone. The opposite of an adjustment undoes it: what followed it was worse.
+// Decide returns what follows from the signals about a memory or a skill. Signals below the minimum confidence and
+// neutral ones do not count. Two signals that agree adjust the memory if their shares of it add up to the minimum
+// confidence; so does one signal that is certain and about this memory alone. Signals against the last adjustment undo
+// it, because it made things worse.
 func Decide(s Subject, p *Policies) Decision {
 	bad, good := s.of("negative", p), s.of("positive", p)
 	switch {

@@ -31,8 +31,8 @@ type fragmentShown struct {
 	Text string `json:"text"`
 }
 
-// Abstract asks what fragments of one topic come to. It leaves out fragments that read as instructions, and drops
-// references to others than those shown.
+// Abstract asks for a conclusion from fragments of one topic. It leaves out fragments that read as instructions, and
+// drops references to fragments that were not shown.
 func (r *Reasoner) Abstract(ctx context.Context, d reasoner.Dense) (c reasoner.Conclusion, err error) {
 	about := denseShown{Topic: oneline.Shorten(d.Topic, maxName), Denies: d.Denies, According: []string{},
 		Conditions: d.Conditions}

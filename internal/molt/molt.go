@@ -38,7 +38,7 @@ type Answer struct {
 	Conflicting    int // recalled memories that are negated or contradicted
 }
 
-// Depth is how many results a metric of the answer looks at: for F1 as many as the application asked for.
+// Depth returns how many results a metric of the answer looks at: for F1, as many as the application asked for.
 func (a Answer) Depth(metric string) int {
 	const most = 20
 	if metric == F1 {

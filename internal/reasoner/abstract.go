@@ -20,12 +20,12 @@ type TopicReader interface {
 	Hints(m Memory) Conditions
 }
 
-// Abstracter says what the fragments of a topic come to (U §3). It is safe for concurrent use. Its errors are those of a
-// Reasoner.
+// Abstracter draws a conclusion from the fragments of a topic (U §3). It is safe for concurrent use. Its errors are
+// those of a Reasoner.
 type Abstracter interface {
 	// Name identifies the abstracter in the records.
 	Name() string
-	// Abstract returns what fragments of one topic come to: "" if nothing.
+	// Abstract returns the conclusion from fragments of one topic, with an empty Content if there is none.
 	Abstract(ctx context.Context, d Dense) (Conclusion, error)
 }
 
@@ -36,8 +36,8 @@ type Topic struct {
 	Denies bool // it says that it is so no longer
 }
 
-// Dense is a set of fragments of one topic that say the same. What it does not say, such as confidence and conditions,
-// is computed by the caller.
+// Dense is a set of fragments of one topic that say the same. The caller computes everything else, such as confidence
+// and conditions.
 type Dense struct {
 	Now        time.Time // in the user's time zone
 	Language   string    // of the user; empty: unknown
@@ -49,7 +49,7 @@ type Dense struct {
 	Fragments  []Memory
 }
 
-// Conclusion is what fragments come to.
+// Conclusion is drawn from fragments of one topic.
 type Conclusion struct {
 	Content string      // one sentence with its conditions, in the language of the fragments
 	Sources []uuid.UUID // the fragments on which it rests

@@ -1,4 +1,4 @@
-// Package recurrence computes when something that comes again is due next.
+// Package recurrence computes the next time of something that recurs.
 package recurrence
 
 import (

@@ -203,7 +203,7 @@ func TestOperatorActs(t *testing.T) {
 	for _, bad := range []string{"", "example.invalid", "ftp://example.invalid", "https://a b", "javascript:alert(1)"} {
 		require.Equal(t, 422, b.post(t, "/operator/webhooks", url.Values{"url": {bad}}).status, bad)
 	}
-	for _, step := range []struct{ change, says string }{{"pause", "paused since"}, {"resume", "It is posted to again."},
+	for _, step := range []struct{ change, says string }{{"pause", "paused since"}, {"resume", "Delivery has resumed."},
 		{"remove", "Removed."}} {
 		require.Contains(t, b.post(t, "/operator/webhooks/"+hook+"/"+step.change, url.Values{}).text, step.says)
 	}

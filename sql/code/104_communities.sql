@@ -2,9 +2,9 @@
 -- are found by label propagation (Raghavan, Albert and Kumara 2007), one entity at a time, and only where something
 -- changed. No text is stored: names and sentences are read from entities and memories.
 
--- ties returns the communities around an entity with the number of edges to each, at most 200 edges each way. Edges count
--- whose memory is current and may be shown. An entity without a community counts as one of its own. The user does not
--- count: everything is about them.
+-- ties returns the communities around an entity with the number of edges to each, counting at most 200 edges each way.
+-- An edge counts if its memory is current and may be shown. An entity without a community forms one of its own. The
+-- user does not count, because everything is about them.
 create or replace function oxbow.ties(_user_id text, _id uuid) returns table (community uuid, ties bigint)
 language sql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -20,9 +20,9 @@ language sql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = 
 $$;
 call oxbow.grant_worker('ties');
 
--- propagate moves at most _limit entities whose edges changed to the community with most ties, and returns how many it
--- looked at. An entity moves only for more ties than it has, so the number of edges within communities grows with each
--- move, and propagation ends. The neighbours of an entity that moved are looked at next.
+-- propagate looks at no more than _limit entities whose edges changed, moves each to the community with most ties, and
+-- returns how many it looked at. An entity moves only if the other community has more ties than its own, so each move
+-- adds edges within communities, and propagation ends. The neighbours of an entity that moved are due next.
 create or replace function oxbow.propagate(_limit integer) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -53,9 +53,9 @@ begin
 end $$;
 call oxbow.grant_worker('propagate');
 
--- summarize_communities counts the members of communities that are due, at most _limit, and chooses which members are
--- central and which memories stand for them: those with most edges between the first 50 members. It returns the number
--- of communities. A community of fewer than 3 is none.
+-- summarize_communities counts the members of at most _limit communities that are due, and chooses their central
+-- members and the memories that represent them: those with most edges between the first 50 members. It returns the
+-- number of communities. A community with fewer than 3 members does not count as one.
 create or replace function oxbow.summarize_communities(_limit integer) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -120,7 +120,7 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp s
   set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
 #variable_conflict error
 declare
-  _found oxbow.communities[]; -- more than asked for, because not each may be shown
+  _found oxbow.communities[]; -- more than asked for, because some may not be shown
 begin
   perform oxbow.check_access(communities.user_id);
   if communities.max_results is null or communities.max_results not between 1 and 1000 then

@@ -1,12 +1,12 @@
--- Feedback: an application reports which memories a reply used, and what the person said of it. A signal changes no
--- memory by itself, except where the person names one memory; the job dispatch adds signals up (121_dispatch.sql).
+-- Feedback: an application reports which memories a reply used, and what the person said about it. A signal by itself
+-- changes a memory only if the person named that memory alone; otherwise the job dispatch adds signals up
+-- (121_dispatch.sql).
 
 -- answered records a reply: the question, the memories that were recalled for it, best first, and those that it used.
--- Used ones count as used (touch), the others as accessed. Unknown ids are left out. It returns the id of the answer, to
+-- Those count as used (touch), the others as accessed. Unknown ids are left out. It returns the id of the answer, to
 -- which feedback refers. Answers are kept for answer_days.
 --   recalled  at most 1,000 ids
---   used      memories, and skills of skills_for; null: unknown, and then feedback about the answer is about all that were
---             recalled
+--   used      memories, and skills of skills_for; null: unknown, so feedback on the answer is about all recalled
 create or replace function oxbow.answered(user_id text, query text, recalled uuid[], used uuid[] default null,
   session_id text default null, at timestamptz default now()) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -45,17 +45,17 @@ end $$;
 call oxbow.grant_app('answered');
 
 -- feedback records what a person said of memories or of an answer, and returns the id of the signal.
---   kind         helpful; wrong: it is not so, or does not answer the question; outdated: it was so; not_about_me;
---                too_much: it is mentioned too often
+--   kind         helpful; wrong: it is not true, or does not answer the question; outdated: it is no longer true;
+--                not_about_me; too_much: it is mentioned too often
 --   ids          memories and traits that it is about; null: those that the answer used or, if unknown, recalled
 --   answer_id    the answer, from answered
 --   query        the question, if there is no answer
 --   external_id  repeating a call with the same one has no effect, and returns the earlier id
--- At once: what is wrong is left out of recall for like questions, for all if the question is unknown, and too_much for
--- like ones, for feedback_suppress_days. helpful ends that. If it names one memory, outdated ends a fact and
--- not_about_me forgets the memory, which restore undoes, or dissolves the trait, which edit_trait undoes. An answer that
--- rests on more than three memories suppresses none, because it is not known which of them is wrong. Everything else
--- follows from several signals that agree, by the job dispatch.
+-- Takes effect at once: for feedback_suppress_days, recall leaves out what is wrong or too_much for similar questions,
+-- and what is wrong for all questions if the question is unknown. helpful ends that. If there is only one id, outdated
+-- ends a fact, and not_about_me forgets the memory (restore undoes both) or dissolves the trait (edit_trait undoes
+-- that). If an answer rests on more than three memories, none is suppressed, because nobody knows which one is wrong.
+-- All other effects need several signals that agree: see the job dispatch.
 create or replace function oxbow.feedback(user_id text, kind text, ids uuid[] default null,
   answer_id uuid default null, query text default null, reason text default null, external_id text default null,
   actor text default 'app') returns uuid
@@ -130,8 +130,8 @@ begin
   return _answer;
 end $$;
 
--- suppress_wrong leaves what a signal is about out of recall for like questions, if it is wrong or too much, and ends
--- that if it was helpful.
+-- suppress_wrong suppresses the memories of a signal for similar questions if they were wrong or too much, and ends
+-- their suppression if they were helpful.
 create or replace function oxbow.suppress_wrong(_user_id text, _signal uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -159,8 +159,8 @@ begin
 end $$;
 call oxbow.grant_worker('suppress_wrong');
 
--- end_named does at once what a person says of one memory: outdated ends a fact, not_about_me forgets it or dissolves a
--- trait.
+-- end_named applies a statement about one memory at once: outdated ends a fact, not_about_me forgets the memory or
+-- dissolves the trait.
 create or replace function oxbow.end_named(_user_id text, _id uuid, _kind text, _actor text, _reason text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -185,7 +185,7 @@ begin
   end if;
 end $$;
 
--- question_terms returns the different search terms of a question, or null if it has none. Courtesies do not count.
+-- question_terms returns the distinct search terms of a question, or null if it has none. Courtesies do not count.
 create or replace function oxbow.question_terms(_query text) returns text[]
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
   select array_agg(t) from unnest(tsvector_to_array((oxbow.terms(regexp_replace(_query,
@@ -194,9 +194,9 @@ language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('question_terms');
 
--- term_weights returns how much each term tells of a question of the user: ln(1 + n / (1 + df)), the inverse document
--- frequency among the user's memories. A term of 1,000 memories or more tells as little as one of all, so that it need
--- not be counted further.
+-- term_weights returns how well each term distinguishes a question of the user: ln(1 + n / (1 + df)), the inverse
+-- document frequency among the user's memories. A term of 1,000 memories or more tells as little as one of all, so that
+-- it need not be counted further.
 create or replace function oxbow.term_weights(_user_id text, _terms text[]) returns double precision[]
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_indexscan = off
@@ -214,9 +214,9 @@ begin
 end $$;
 call oxbow.grant_worker('term_weights');
 
--- suppressed returns the memories that recall leaves out for a question, of the 500 latest complaints of the user, or
--- null if there are none. Two questions are alike by the Jaccard index of their terms, weighted by term_weights. A
--- question by embedding alone is like none.
+-- suppressed returns the memories that recall leaves out for a question, or null if there are none. It reads the user's
+-- 500 latest suppressions. Two questions are similar by the Jaccard index of their terms, weighted by term_weights. A
+-- question of which only the embedding is known is similar to none.
 create or replace function oxbow.suppressed(_user_id text, _query text, _now timestamptz) returns uuid[]
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -241,7 +241,8 @@ begin
 end $$;
 call oxbow.grant_worker('suppressed');
 
--- erase_from_feedback removes a memory from the answers that name it. What people said and asked about it may quote it.
+-- erase_from_feedback removes a memory from the answers that name it, and the reasons and questions of the signals
+-- about it, because these may quote it.
 create or replace function oxbow.erase_from_feedback(_user_id text, _id uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

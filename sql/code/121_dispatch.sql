@@ -1,9 +1,9 @@
 -- Adjustments: what the job dispatch changes because of signals that agree, and how it is undone.
 
--- waiting_signals returns the memories and skills that signals not yet counted are about, at most _limit signals of all
--- users, and locks these. For each memory and skill it returns the signals about it within feedback_window_days that led
--- to no adjustment of it yet, and the last adjustment that is in force. Of a signal, final_answer is about memories. What
--- is negative of reasoning, style and tool_choice is about the skills that the answer used; so is praise.
+-- waiting_signals locks at most _limit signals of all users that are not yet counted, and returns the memories and
+-- skills that they are about. For each memory and skill it returns the signals within feedback_window_days that have
+-- not yet led to an adjustment of it, and the last adjustment in force. The target final_answer is about memories.
+-- Criticism of the targets reasoning, style and tool_choice, and praise, are about the skills that the answer used.
 create or replace function oxbow.waiting_signals(_now timestamptz, _limit integer)
 returns table (user_id text, memory_type text, memory_id uuid, signals jsonb, adjustment jsonb, taken uuid[])
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
@@ -18,7 +18,7 @@ begin
   ), subject as (
     select w.user_id, f.memory_type::text, f.memory_id as id, array_agg(w.id) as taken
       from waiting w
-      left join oxbow.feedback_subjects f on f.user_id = w.user_id and f.signal_id = w.id -- none if it was erased
+      left join oxbow.feedback_subjects f on f.user_id = w.user_id and f.signal_id = w.id -- no row if it was erased
      group by w.user_id, f.memory_type, f.memory_id
     union all
     select w.user_id, 'skill', k.id, '{}'
@@ -89,8 +89,8 @@ begin
 end $$;
 call oxbow.grant_worker('adjust');
 
--- adjust_links multiplies the weights of the links from a memory to related ones by a factor, if the same signals are
--- about both: what was wrong together is less related.
+-- adjust_links multiplies the weights of the links from a memory to related ones by a factor if the same signals are
+-- about both, because memories that were wrong together are less related.
 create or replace function oxbow.adjust_links(_from oxbow.memories, _factor double precision, _cause text,
   _signals uuid[], _score double precision, _now timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -118,9 +118,9 @@ begin
 end $$;
 call oxbow.grant_worker('adjust_links');
 
--- apply_factor multiplies the strength of a locked memory, or the confidence of a locked trait, by a factor, and returns
--- the new value, or null for a trait without a confidence. A strength decays by factors too, so that the inverse factor
--- undoes it at any later time, except for what uses added meanwhile.
+-- apply_factor multiplies the strength of a locked memory, or the confidence of a locked trait, by a factor, and
+-- returns the new value, or null for a trait without a confidence. A strength decays by factors too, so that the
+-- inverse factor undoes it at any later time, except for what uses added meanwhile.
 create or replace function oxbow.apply_factor(_old oxbow.memories, _factor double precision, _now timestamptz,
   _reason text) returns double precision
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -154,7 +154,7 @@ begin
 end $$;
 call oxbow.grant_worker('apply_factor');
 
--- undo_adjustment undoes an adjustment that is in force, and reports whether it did.
+-- undo_adjustment undoes an adjustment if it is in force, and reports whether it was.
 create or replace function oxbow.undo_adjustment(_user_id text, _id uuid, _by text, _now timestamptz) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -187,7 +187,7 @@ begin
 end $$;
 call oxbow.grant_worker('undo_adjustment');
 
--- rollback undoes an adjustment on behalf of a person. Undoing one that is undone has no effect.
+-- rollback undoes an adjustment on behalf of a person. Undoing it again has no effect.
 create or replace function oxbow.rollback(user_id text, adjustment uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -200,8 +200,8 @@ begin
 end $$;
 call oxbow.grant_app('rollback');
 
--- expire_feedback undoes at most _limit adjustments that are due, and deletes as many old answers and suppressions.
--- It returns how many rows it changed.
+-- expire_feedback undoes expired adjustments and deletes old answers and suppressions, at most _limit of each. It
+-- returns the number of rows it changed.
 create or replace function oxbow.expire_feedback(_now timestamptz, _limit integer) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare

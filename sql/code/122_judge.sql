@@ -1,7 +1,7 @@
 -- Signals from conversations: what the job judge reads and writes.
 
--- turns_to_judge returns the messages of a conversation that were extracted and not judged yet, at most _limit, with the
--- six before them, in order.
+-- turns_to_judge returns at most _limit messages of a conversation that were extracted but not judged yet, and the six
+-- messages before them, in order.
 create or replace function oxbow.turns_to_judge(_user_id text, _session_id text, _limit integer)
 returns table (id uuid, seq bigint, role text, content text, fresh boolean, judged bigint)
 language plpgsql stable set search_path = pg_catalog, pg_temp
@@ -25,8 +25,8 @@ begin
 end $$;
 call oxbow.grant_worker('turns_to_judge');
 
--- add_signal stores a signal about some memories, each with a share of it, and returns its id, or null if there is one for
--- the same message or with the same external_id. A turn that failed is noted in the sensory stream.
+-- add_signal stores a signal about some memories, each with the given share, and returns its id, or null if there already
+-- is one for the same message or with the same external_id. A failed turn is noted in the sensory stream.
 create or replace function oxbow.add_signal(_new oxbow.feedback_signals, _about uuid[], _share double precision)
 returns uuid
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -53,7 +53,7 @@ end $$;
 call oxbow.grant_worker('add_signal');
 
 -- record_signals stores what the judge found in a conversation up to the message with the given seq, and returns false
--- if another job was there first. A message has one signal. It is about the memories of the last answer before the
+-- if another job was first. A message has at most one signal. It is about the memories of the last answer before the
 -- message that the application reported for the conversation, if any.
 create or replace function oxbow.record_signals(_user_id text, _session_id text, _judged bigint, _until bigint,
   _judge text, _signals jsonb) returns boolean

@@ -1,10 +1,10 @@
--- Abstraction: facts and episodes of one topic become conclusions (U §3). See docs/abstraction.md.
---
--- A fragment counts while it stands: it is not forgotten, and either current or continued by a merged memory or an equal
--- fact. Every read is bounded by what a topic has, and by a limit.
+-- Abstraction: facts and episodes of one topic become conclusions (U §3). See docs/abstraction.md. A fragment is a
+-- memory of a topic. It counts while it stands: it is not forgotten, and is either current or continued by a merged
+-- memory or an equal fact. Each function reads the memories of a topic only, up to a limit.
 
--- note_fragments records the topics of facts and episodes: the given ones, the entities and subjects that they name, and
--- a topic that the application set. It makes topics due that have enough fragments, and returns whether any is due.
+-- note_fragments records the topics of facts and episodes: the given topics, the entities and subjects that the
+-- memories name, and the topic that the application set. It marks topics with enough fragments as due, and reports
+-- whether any is.
 --   _fragments  [{"id", "topic", "denies"}]
 --   _ids        the memories whose entities and subjects count
 create or replace function oxbow.note_fragments(_user_id text, _fragments json, _ids uuid[]) returns boolean
@@ -47,7 +47,7 @@ begin
     set pending = t.pending + excluded.pending,
         due = t.due or not t.refused and t.pending + excluded.pending >=
           case when t.concluded then _more else _least end;
-  update oxbow.topics t set due = true -- what is denied ends at once
+  update oxbow.topics t set due = true -- a denial takes effect at once
     from json_to_recordset(_fragments) f (topic text, denies boolean)
    where t.user_id = _user_id and t.topic = left(f.topic, 300) and f.denies and t.concluded and not t.refused
      and not t.due;
@@ -62,7 +62,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('topics_due');
 
--- users_with_topics_due returns users, in order, at most _limit. Each costs one index lookup.
+-- users_with_topics_due returns at most _limit users with topics that are due, in order. Each costs one index lookup.
 create or replace function oxbow.users_with_topics_due(_limit integer) returns setof text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive u as (
@@ -95,8 +95,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('due_topics');
 
--- fragments_of returns the latest fragments of a topic that stand, at most _limit, the earliest first. For topics that are
--- no patterns, it leaves out those of a pattern with a conclusion, and near are those of similar vectors.
+-- fragments_of returns the latest _limit fragments of a topic that stand, the earliest first. If the topic is not a
+-- pattern, it leaves out fragments of a pattern with a conclusion, and near lists the fragments with similar vectors.
 create or replace function oxbow.fragments_of(_user_id text, _topic text, _limit integer)
 returns table (id uuid, type text, content text, at timestamptz, speaker text, agent text, session text, context text,
   location text, people text[], places text[], denies boolean, near uuid[])
@@ -126,7 +126,7 @@ begin
                           where v.user_id = _user_id and v.memory_type = m.memory_type and v.memory_id = m.id
                           offset 0) v on _nearness
      where oxbow.fragment_stands(m)
-       and not (_nearness and exists ( -- a pattern says it better
+       and not (_nearness and exists ( -- the conclusion of a pattern already says it
          select from oxbow.topic_fragments o
           join oxbow.topics t on t.user_id = o.user_id and t.topic = o.topic and (t.concluded or t.due)
           where o.user_id = _user_id and o.memory_type = m.memory_type and o.memory_id = m.id
@@ -175,7 +175,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('current_conclusions');
 
--- write_conclusions writes what abstract concluded about a topic. The error is OX105 if a source or a conclusion has
+-- write_conclusions writes what the job abstract concluded about a topic. Error OX105 if a source or a conclusion has
 -- ended since it was read.
 --   _dense    whether enough fragments were near each other for a conclusion
 --   _sources  all memories that the conclusions rest on
@@ -259,7 +259,7 @@ begin
       from oxbow.memories m where m.user_id = _user_id and m.id = any(c.sources)
     on conflict do nothing;
   end loop;
-  -- what different sources say stays side by side
+  -- conclusions of different sources stay side by side
   insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
   select _user_id, 'fact', a.id, 'fact', b.id, 'contradicts'
     from oxbow.current_conclusions(_user_id, _topic) a, oxbow.current_conclusions(_user_id, _topic) b
@@ -275,8 +275,8 @@ begin
 end $$;
 call oxbow.grant_worker('write_conclusions');
 
--- leave_topics makes topics due whose fragments ended or are current again, and forgets the conclusions that rest on a
--- forgotten one. A conclusion that a person forgot or replaced is not drawn again, until it is restored.
+-- leave_topics marks topics as due when a fragment ends or becomes current again, and forgets the conclusions that rest
+-- on a forgotten fragment. A conclusion that a person forgot or replaced is not drawn again until it is restored.
 create or replace function oxbow.leave_topics() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare
@@ -341,9 +341,8 @@ language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = o
 $$;
 call oxbow.grant_worker('conclusions_from');
 
--- withdraw_conclusions prepares the erasure of memories: the topics that they are fragments of are looked at again, and a
--- topic whose conclusion is among them has none from then on. It returns the conclusions that rest on them, which the
--- caller erases.
+-- withdraw_conclusions prepares the erasure of memories: their topics become due, and a topic whose conclusion is among
+-- the memories gets no other. It returns the conclusions that rest on the memories, which the caller erases.
 create or replace function oxbow.withdraw_conclusions(_user_id text, _ids uuid[]) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 begin
@@ -358,9 +357,9 @@ begin
   return oxbow.conclusions_from(_user_id, _ids);
 end $$;
 
--- conclusions_of returns the conclusions about a user, the surest first: what they say, under which conditions, who says
--- so, and on which memories they rest. With versions it returns the earlier versions too. conflicts are the conclusions
--- of other sources that say the opposite.
+-- conclusions_of returns the conclusions about a user, the surest first: what they say, under which conditions, who
+-- says so, and which memories they rest on. With versions, it also returns earlier versions. conflicts lists the
+-- conclusions of other sources that say the opposite.
 create or replace function oxbow.conclusions_of(user_id text, topic text default null, versions boolean default false,
   max_results integer default 100)
 returns table (id uuid, content text, topic_key text, denies boolean, voices text[], conditions jsonb,

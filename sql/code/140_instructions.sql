@@ -1,8 +1,8 @@
 -- Standing instructions: how a person wants to be answered and treated.
 
--- instruct stores a standing instruction and returns its id. It replaces the current ones of the same aspect and scope,
--- except of avoid and other, where several may hold. One with the same words and scope is only raised to the new
--- priority. With the external_id of an earlier call, it returns the earlier id.
+-- instruct stores a standing instruction and returns its id. It replaces the current ones of the same aspect and scope;
+-- only avoid and other may have several at once. If a current one has the same words and scope, that one gets the new
+-- priority instead. With the external_id of an earlier call, it returns the earlier id.
 --   aspect      language, length, address, tone, format, avoid, other
 --   context     work, personal, social, learning; null: everywhere
 --   agent       only for this agent; session_id: only in this conversation
@@ -33,7 +33,7 @@ begin
 end $$;
 call oxbow.grant_app('instruct');
 
--- add_instruction stores an instruction with what instruct says of it.
+-- add_instruction stores an instruction, as described at instruct.
 create or replace function oxbow.add_instruction(_new oxbow.instructions) returns uuid
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -87,9 +87,9 @@ begin
 end $$;
 call oxbow.grant_app('end_instruction');
 
--- hear_instructions stores what an extraction heard in a conversation, in order. What ends instructions ends the current
--- ones of that aspect. "Never mind", without an aspect, ends what the person asked for last in the conversation: an
--- instruction, or an intention. So the intentions are stored first.
+-- hear_instructions stores the instructions that an extraction heard in a conversation, in order. A retraction ends the
+-- current instructions of its aspect. "Never mind", without an aspect, ends the person's last request in the
+-- conversation, an instruction or an intention, so intentions are stored first.
 create or replace function oxbow.hear_instructions(_user_id text, _session_id text, _actor text, _heard jsonb)
 returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -143,8 +143,8 @@ end $$;
 call oxbow.grant_worker('hear_instructions');
 
 -- instructions_of returns the instructions of a user that hold for an agent, a conversation and contexts, the most
--- important first. With ended, it also returns those that ended, newest first. inferred ones are preferences about how
--- to be answered that reflection found; their id is the trait's.
+-- important first. With ended, it also returns those that ended, newest first. An inferred one is a preference that
+-- reflection found about how to answer; its id is that of the trait.
 create or replace function oxbow.instructions_of(user_id text, agent text default null, session_id text default null,
   contexts text[] default null, ended boolean default false)
 returns table (id uuid, content text, aspect text, context text, agent_id text, "session" text, priority smallint,

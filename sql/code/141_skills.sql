@@ -1,7 +1,8 @@
 -- Skills: named steps for a situation, with how often they worked (U §6).
 
 -- learn_skill stores a skill and returns its id. If the user has a current skill of that name, the new one is its next
--- version and keeps the counts of what worked; the old one stays, with the reason. The same skill again changes nothing.
+-- version and keeps the counts of what worked; the old one stays, with the reason. The same skill again changes
+-- nothing.
 create or replace function oxbow.learn_skill(user_id text, name text, steps text[], situation text default null,
   preconditions text[] default null, reason text default null) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -20,14 +21,14 @@ begin
 end $$;
 call oxbow.grant_app('learn_skill');
 
--- lock_versions has one transaction at a time change the versions of a user's skills.
+-- lock_versions makes transactions that change the versions of a user's skills run one at a time.
 create or replace function oxbow.lock_versions(_user_id text) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   select pg_advisory_xact_lock(hashtextextended('oxbow.skills ' || _user_id, 0));
 $$;
 call oxbow.grant_worker('lock_versions');
 
--- add_skill stores a skill with what learn_skill says of it.
+-- add_skill stores a skill, as described at learn_skill.
 create or replace function oxbow.add_skill(_new oxbow.skills, _reason text) returns uuid
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -115,16 +116,16 @@ begin
 end $$;
 call oxbow.grant_app('drop_skill');
 
--- reliability returns how likely a skill works: the mean of the Beta distribution with a uniform prior (Laplace's rule of
--- succession).
+-- reliability returns the probability that a skill works: the mean of the Beta distribution with a uniform prior
+-- (Laplace's rule of succession).
 create or replace function oxbow.reliability(_successes bigint, _failures bigint) returns double precision
 language sql immutable parallel safe
 return (_successes + 1)::double precision / (_successes + _failures + 2);
 call oxbow.grant_worker('reliability');
 
 -- skills_for returns the current skills of a user for a situation, the best first, or all if the situation is null.
--- relevance is the share of the situation's words that name and situation of the skill have. Skills are ordered by the
--- product of relevance and reliability.
+-- relevance is the share of the situation's words that appear in the name or situation of the skill. Skills are ordered
+-- by the product of relevance and reliability.
 create or replace function oxbow.skills_for(user_id text, situation text default null, max_results integer default 5)
 returns table (id uuid, name text, "when" text, steps text[], preconditions text[], version integer,
   successes integer, failures integer, relevance double precision, reliability double precision,

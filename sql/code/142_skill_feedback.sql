@@ -1,7 +1,7 @@
--- Skills and feedback: what agreeing signals change of a skill that answers used, and how that is undone (U §6).
+-- Skills and feedback: how signals that agree change a skill that answers used, and how that is undone (U §6).
 
--- adjust_skill counts outcomes of a skill that signals agree about, and records that. A version that failed too often is
--- then retired. It returns the id of the adjustment, or null if the skill is gone.
+-- adjust_skill counts the outcomes of a skill that signals agree about, and records the adjustment. A version that has
+-- then failed too often is retired. It returns the id of the adjustment, or null if the skill is gone.
 create or replace function oxbow.adjust_skill(_user_id text, _id uuid, _successes integer, _failures integer, _cause text,
   _signals uuid[], _score double precision, _now timestamptz) returns uuid
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -28,7 +28,7 @@ begin
 end $$;
 call oxbow.grant_worker('adjust_skill');
 
--- version_reliability returns the reliability of a version by its own outcomes, without those that it took over.
+-- version_reliability returns the reliability of a version by its own outcomes, without those of earlier versions.
 create or replace function oxbow.version_reliability(_user_id text, _id uuid) returns double precision
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select oxbow.reliability(greatest(s.successes - coalesce(p.successes, 0), 0), greatest(s.failures - coalesce(p.failures, 0), 0))
@@ -37,9 +37,10 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('version_reliability');
 
--- retire_version retires the current version of a skill if its own reliability is below feedback_skill. The version before
--- comes back as the next one if it did better, unless that was tried and undone. Then the adjustment is about the next
--- version, so that signals against that undo it, and it stays; otherwise the skill ends until the adjustment expires.
+-- retire_version retires the current version of a skill if its own reliability is below feedback_skill. If the previous
+-- version did better, and its return was not already tried and undone, its steps come back as the next version. The
+-- adjustment is then about the next version, so that signals against that version undo it, and it does not expire.
+-- Otherwise the skill ends until the adjustment expires.
 create or replace function oxbow.retire_version(_user_id text, _id uuid, _cause text, _signals uuid[],
   _score double precision, _now timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -77,7 +78,8 @@ begin
 end $$;
 call oxbow.grant_worker('retire_version');
 
--- undo_skill undoes what an adjustment changed of a skill. A version comes back unless the person changed the skill since.
+-- undo_skill undoes what an adjustment changed of a skill. The retired version comes back unless the person has changed
+-- the skill since.
 create or replace function oxbow.undo_skill(_a oxbow.adjustments) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

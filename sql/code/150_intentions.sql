@@ -96,8 +96,8 @@ begin
 end $$;
 call oxbow.grant_worker('lock_intention');
 
--- close_intention marks an intention as done or dropped, and reports whether it was open or due. Dropping a recurring
--- one, or marking it as done, ends all of its occurrences that are still due.
+-- close_intention marks an intention as done or dropped, and reports whether it was open or due. Closing a recurring
+-- intention also closes its occurrences that are still due.
 create or replace function oxbow.close_intention(_user_id text, _id uuid, _state text, _reason text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -153,8 +153,8 @@ begin
 end $$;
 call oxbow.grant_app('snooze_intention');
 
--- upcoming returns the intentions of a user that are due, or will be until a moment, the earliest first, and then those
--- without a time. Without until, it returns all that are open or due.
+-- upcoming returns the intentions of a user that are due or will be by until, the earliest first, then those without a
+-- time. Without until, it returns all that are open or due.
 create or replace function oxbow.upcoming(user_id text, until timestamptz default null, max_results integer default 100)
 returns table (id uuid, kind text, content text, due_at timestamptz, "precision" text, remind_at timestamptz,
   recurrence text, condition text, state text, created_at timestamptz, became_due_at timestamptz)
@@ -181,9 +181,10 @@ begin
 end $$;
 call oxbow.grant_app('upcoming');
 
--- due_intentions makes intentions due whose time has come, at most _limit of all users, announces each on the channel
--- oxbow.due with the user and the id, and returns them. A recurring one stays open; an occurrence of it becomes due, and
--- the caller sets its next time (advance_intention); due_id is null if that occurrence was announced before. Intentions that others have locked are left for the next run.
+-- due_intentions makes at most _limit intentions of all users due whose time has come, announces each on the channel
+-- oxbow.due with the user and the id, and returns them. A recurring one stays open: an occurrence of it becomes due,
+-- and the caller sets its next time (advance_intention); due_id is null if that occurrence was announced before.
+-- Intentions that are locked elsewhere are left for the next run.
 create or replace function oxbow.due_intentions(_now timestamptz, _limit integer)
 returns table (user_id text, id uuid, due_id uuid, due_at timestamptz, recurrence text, user_zone text)
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
@@ -229,8 +230,8 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('advance_intention');
 
--- hear_intentions stores what an extraction heard in a conversation, in order. What closes an intention closes the live
--- one that shares most of its words with it, at least half of them, among the 500 that are due first.
+-- hear_intentions stores the intentions that an extraction heard in a conversation, in order. A message that closes one
+-- closes the open or due intention that shares most words with it, at least half, among the 500 that are due first.
 create or replace function oxbow.hear_intentions(_user_id text, _session_id text, _heard jsonb) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -273,7 +274,7 @@ begin
 end $$;
 call oxbow.grant_worker('hear_intentions');
 
--- terms_shared returns the share of the fewer terms of two sets that both have.
+-- terms_shared returns the share of the smaller of two sets of terms that the other set contains.
 create or replace function oxbow.terms_shared(_a text[], _b text[]) returns double precision
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
   select count(*)::double precision / greatest(least(cardinality(_a), cardinality(_b)), 1)

@@ -1,5 +1,5 @@
--- Webhooks: addresses to which the job notify posts what is due. Only the owner of the tables, the worker and operators
--- may see them.
+-- Webhooks: addresses to which the job notify posts due intentions. Only the owner of the tables, the worker and
+-- operators may see them.
 
 -- record_delivery notes the result of a delivery to a webhook, and disables the webhook if _gone.
 create or replace function oxbow.record_delivery(_id uuid, _status text, _gone boolean) returns void

@@ -1,8 +1,8 @@
 -- The profile: values that an application keeps about a user. Keys with a row in profile_mapping become facts.
 
--- set_value stores a value; null deletes it. Values of a mapped key become facts, one for a string, or for each string
--- of a list or an object: a new text replaces the fact of a single value, what is no longer in a list ends, and what is
--- new is stored. It returns the number of facts that it stored, replaced or ended.
+-- set_value stores a value; null deletes it. A value of a mapped key becomes facts: one for a string, or one for each
+-- string of a list or an object. A new string replaces the fact of the old one; in a list, facts of removed strings end
+-- and those of new strings are stored. It returns the number of facts that it stored, replaced or ended.
 create or replace function oxbow.set_value(user_id text, key text, value jsonb, namespace text default 'profile')
 returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -1,7 +1,7 @@
--- The emotional profile of a user (S §7.2), computed when it is asked for from the emotions of memories, so that an
--- erased or forgotten memory leaves no trace in it.
+-- The emotional profile of a user (S §7.2). Each call computes it from the emotions of memories, so an erased or
+-- forgotten memory leaves no trace in it.
 
--- emotional returns the latest _limit memories of a user with an emotion, of the last ten emotion_days, with the weight
+-- emotional returns the latest _limit memories of a user with an emotion, within 10 · emotion_days, with the weight
 -- exp(-days / emotion_days) of each. Sensitive ones do not count.
 create or replace function oxbow.emotional(_user_id text, _now timestamptz, _limit integer)
 returns table (id uuid, at timestamptz, valence double precision, arousal double precision, weight double precision,
@@ -44,7 +44,7 @@ call oxbow.grant_worker('json_number');
 --   baseline  the mean valence (-1 to 1) and arousal (0 to 1), by recency
 --   mood      the same of the last days
 --   trigger   people, things, topics and contexts whose memories differ from the baseline, the most first: shift
---   calms     what positive memories within a day after unpleasant ones (valence below -0.3) are about
+--   calms     the subjects of pleasant memories within a day after unpleasant ones (valence below -0.3)
 --   week      the mean of each of the last 12 weeks, the latest first; name is its Monday
 -- memories is their number, and evidence the ids of at most 20, the latest first.
 create or replace function oxbow.emotion_profile(user_id text, now timestamptz default null)

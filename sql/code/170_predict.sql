@@ -1,7 +1,8 @@
 -- Prediction: what a user will probably do, ask or need, from their own recurrences. See docs/prediction.md.
 
 -- predict_seen returns what a user did and asked before a moment: activities and other topics of their memories, and
--- topics of the memories that answers to their questions used. It reads at most _limit fragments and answers, the latest.
+-- topics of the memories that answers to their questions used. It reads the latest fragments and answers, at most
+-- _limit.
 create or replace function oxbow.predict_seen(_user_id text, _from timestamptz, _to timestamptz, _limit integer)
 returns table (kind text, topic text, at timestamptz, id uuid)
 language sql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -28,7 +29,7 @@ language sql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = 
 $$;
 call oxbow.grant_worker('predict_seen');
 
--- logit returns the log odds of a probability, which it keeps away from 0 and 1.
+-- logit returns the log odds of a probability, which it first limits to values off 0 and 1.
 create or replace function oxbow.logit(_p double precision) returns double precision
 language sql immutable parallel safe
 return ln(least(greatest(_p, 1e-6), 1 - 1e-6) / (1 - least(greatest(_p, 1e-6), 1 - 1e-6)));
@@ -36,10 +37,11 @@ call oxbow.grant_worker('logit');
 
 -- predict_recurring predicts what recurs, per kind and topic, for the days of a period in the user's time zone.
 --
--- For each day, the rate of the topic is the mean of a Beta distribution (a Beta-binomial model): the share of past
--- days on which it happened, shrunk to the mean of all topics. The same, shrunk to that rate, gives the rate on this day
--- of the week, and the rate of its return after as many days as since the last time (a discrete hazard). Both move the
--- log odds of the rate by the share predict_lift. Days count half after each predict_half_life.
+-- For each day, the rate of a topic is the mean of a Beta distribution (a Beta-binomial model): the share of past days
+-- on which it happened, shrunk towards the mean of all topics. Two more rates are shrunk towards that rate: the one on
+-- this day of the week, and the one at which the topic returned after as many days as have passed since the last time
+-- (a discrete hazard). Both move the log odds of the rate by the share predict_lift. A day's weight halves every
+-- predict_half_life.
 create or replace function oxbow.predict_recurring(_user_id text, _from timestamptz, _until timestamptz)
 returns table (kind text, topic text, probability double precision, base_rate double precision, likely date,
   first_hour double precision, last_hour double precision, days integer, evidence uuid[])
@@ -60,7 +62,7 @@ begin
     select s.kind, s.topic, s.id, s.at, l.at::date as day, extract(epoch from l.at::time) / 3600 as hour
       from oxbow.predict_seen(_user_id, _from - make_interval(secs => 86400 * oxbow.policy('predict_days')), _from, 5000) s
      cross join lateral (select s.at at time zone _zone) l(at)
-  ), age as materialized ( -- of the past days, from the first of which something is known
+  ), age as materialized ( -- of the past days, beginning with the first of which something is known
     select a, pow(0.5, a / _half) as weight, extract(dow from _today - a)::integer as dow
       from generate_series(1, coalesce(_today - (select min(day) from seen), 0)) a
   ), daily as materialized (
@@ -128,11 +130,11 @@ call oxbow.grant_worker('predict_recurring');
 --   content      the latest memory or question, or the intention
 --   probability  that it happens at least once in the period
 --   base_rate    the same from the frequency alone
---   starts_at, ends_at  the likeliest day, and the hours between which half of the earlier ones were; of an intention,
---                its time
+--   starts_at, ends_at  the likeliest day, and the hours in which the middle half of the earlier times fell; of an
+--                intention, its time
 --   days         on how many days it happened before
 --   evidence     the memories, answers or the intention behind it, the latest first, at most 10
--- A user who opted out, and a period without a likely event, have no rows.
+-- It returns no rows for a user who opted out, or for a period without a likely event.
 create or replace function oxbow.predict(user_id text, from_at timestamptz default now(), until timestamptz default null,
   max_results integer default 20)
 returns table (kind text, topic text, content text, probability double precision, base_rate double precision,

@@ -1,4 +1,4 @@
--- Patterns across users: how many users who share theirs have a trait of a fixed vocabulary (docs/privacy.md). Nobody but
+-- Patterns across users: how many of the users who opted in have a trait of a fixed vocabulary (docs/privacy.md). Only
 -- the job pattern calls these functions, and it publishes nothing without noise.
 
 -- sharing_patterns reports whether the installation counts patterns.
@@ -36,8 +36,8 @@ begin
 end $$;
 call oxbow.grant_worker('pattern_budget');
 
--- count_patterns counts the users who share their patterns, for each word of the vocabulary and each context, without
--- noise: zeros too. A user counts for at most _per_user of them, the surest of their visible traits.
+-- count_patterns counts the users who share their patterns, for each word of the vocabulary and each context, including
+-- zeros and without noise. Of each user, at most the _per_user surest visible traits count.
 create or replace function oxbow.count_patterns(_vocabulary text[], _contexts text[], _per_user integer)
 returns table (pattern text, context text, users bigint)
 language sql stable set search_path = pg_catalog, pg_temp set jit = off as $$

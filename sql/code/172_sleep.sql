@@ -1,7 +1,7 @@
 -- Deep reflection at night (job sleep): when it is due, what it may use, and what it asks. See docs/traits.md.
 
--- is_quiet reports whether it is between quiet_from and quiet_to by the user's clock. From 22 to 5 is over midnight; from
--- 3 to 3 is always.
+-- is_quiet reports whether it is between quiet_from and quiet_to by the user's clock. From 22 to 5 is over midnight;
+-- from 3 to 3 is always.
 create or replace function oxbow.is_quiet(_user_id text, _at timestamptz) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -38,8 +38,8 @@ begin
 end $$;
 call oxbow.grant_worker('plan_night');
 
--- night returns what the night of a user may still use. over: the quiet hours have ended. awake: a conversation goes on.
--- fresh: it has not asked anything yet.
+-- night returns what the night of a user may still use. over: the quiet hours have ended. awake: a conversation is
+-- going on. fresh: nothing has been asked yet.
 create or replace function oxbow.night(_user_id text, _now timestamptz)
 returns table (over boolean, awake boolean, spent boolean, recalls integer, fresh boolean)
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -59,9 +59,9 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('night');
 
--- next_question returns the question to ask next: an open pattern with evidence since it was last asked. Patterns with
--- clues, trends, candidates, and traits that evidence contradicts are open. What many others share is asked first
--- (pattern_counts), then what has most evidence. It reads the latest 1,000 clues.
+-- next_question returns the question to ask next: an open pattern with new evidence since it was last asked. Open are
+-- patterns with clues, trends, candidates, and traits that evidence contradicts. Patterns that many others share
+-- (pattern_counts) come first, then those with the most evidence. It reads the latest 1,000 clues.
 create or replace function oxbow.next_question(_user_id text) returns table (key text, content text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with clue as (
@@ -104,7 +104,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('note_question');
 
--- end_night ends a night. The next one is planned by the next reflection, or now if questions are left (_again).
+-- end_night ends a night. The next reflection plans the next one; if questions are left (_again), it is planned now.
 create or replace function oxbow.end_night(_user_id text, _now timestamptz, _again boolean) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   update oxbow.nights n

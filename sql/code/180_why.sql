@@ -2,8 +2,7 @@
 
 -- why explains a memory, a trait, an adjustment, an instruction, a skill or an intention in sentences, in a language
 -- or, without one, that of its user (English or Chinese). aspect is origin, basis, kept, used or fades, in this order;
--- refs are the ids behind the sentence. Hidden and sensitive texts are not quoted. The error OX101 if the user has
--- nothing of that id.
+-- refs are the ids behind the sentence. No text is quoted. Error OX101 if the user has nothing with that id.
 drop function if exists oxbow.why(text, uuid);
 create or replace function oxbow.why(user_id text, id uuid, language text default null)
 returns table (aspect text, sentence text, refs jsonb)
@@ -38,7 +37,7 @@ create or replace function oxbow.why_day(_at timestamptz, _zone text) returns te
 language sql stable parallel safe
 return to_char(_at at time zone _zone, 'YYYY-MM-DD');
 
--- why_word is a word of the schema in the language of a sentence.
+-- why_word returns a word of the schema in the language of a sentence.
 create or replace function oxbow.why_word(_word text, _zh boolean) returns text
 language sql immutable parallel safe
 return coalesce(case when _zh then case _word
@@ -141,7 +140,7 @@ begin
   elsif _m.expired_at is not null or _m.invalid_at <= _now then
     sentence := case when _zh then format('它自%s起不再成立，只为回答关于过去的问题而保留。',
                                           oxbow.why_day(coalesce(_m.invalid_at, _m.expired_at), _zone))
-      else format('It is not true since %s. It is kept for questions about the past.',
+      else format('It has not been true since %s. It is kept for questions about the past.',
                   oxbow.why_day(coalesce(_m.invalid_at, _m.expired_at), _zone)) end;
     return next;
     return;
@@ -243,7 +242,7 @@ begin
   aspect := 'basis';
   refs := coalesce(_proof.ids, '[]');
   sentence := case when _zh then format('%s条记忆支持它，%s条与它矛盾。', _proof.supporting, _proof.contradicting)
-    else format('%s memories support it, %s contradict it.', _proof.supporting, _proof.contradicting) end;
+    else format('%s memories support it, and %s contradict it.', _proof.supporting, _proof.contradicting) end;
   return next;
   aspect := 'kept';
   refs := '[]';
@@ -298,7 +297,7 @@ begin
   if found then
     return query values
       ('origin', case when _zh then format('它在%s因为反馈而产生（%s条信号）。', oxbow.why_day(a.at, _zone), cardinality(a.signals))
-                   else format('It followed on %s from feedback: %s.', oxbow.why_day(a.at, _zone), a.cause) end,
+                   else format('It followed from feedback on %s: %s.', oxbow.why_day(a.at, _zone), a.cause) end,
                  to_jsonb(a.signals)),
       ('basis', case when a.target ->> 'steps_of' is not null then case when _zh then '它停用了技能的一个版本，恢复了之前的版本。'
                        else 'It retired a version of a skill, and brought back the one before. ' end
@@ -374,7 +373,7 @@ begin
                  else format(case when _zh then '它的时间是%s（%s）。' else 'It is for %s (%s).' end,
                              oxbow.why_day(n.due_at, _zone), oxbow.why_word(n.state, _zh)) end
                || case when n.recurrence is null then '' when _zh then '它会重复。' else ' It recurs.' end, '[]'::jsonb),
-      ('used', case when n.became_due_at is null then case when _zh then '它还没有提醒过。' else 'It was not due yet.' end
+      ('used', case when n.became_due_at is null then case when _zh then '它还没有提醒过。' else 'It has not been due yet.' end
                  else format(case when _zh then '它在%s提醒过。' else 'It became due on %s.' end,
                              oxbow.why_day(n.became_due_at, _zone)) end, '[]'::jsonb),
       ('fades', case when n.closed_at is not null then case when _zh then '它已经结束。' else 'It is closed.' end

@@ -1,9 +1,10 @@
 -- Strategies: how the job molt tries other values of policies on past replies, and changes them (U §10).
 
--- replay_answer asks the question of a reply again with other values of policies, and returns the ids that recall finds,
--- best first. It returns null if the answer is gone or its memories are locked. Nothing remains of it: the changes are
--- made in a subtransaction that is always rolled back, so no other session sees them or waits for longer than one
--- recall. There, the uses of memories since the reply are taken back, because they would favour what was used.
+-- replay_answer asks the question of a reply again with other values of policies, and returns the ids that recall
+-- finds, best first. It returns null if the answer is gone or its memories are locked. All changes are made in a
+-- subtransaction that is always rolled back, so no other session sees them, or waits longer than one recall. The
+-- subtransaction also takes back the uses of memories by and since the reply, because they would favour the memories
+-- that it used.
 create or replace function oxbow.replay_answer(_user_id text, _id uuid, _embedding real[], _changes jsonb,
   _depth integer) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
@@ -59,10 +60,10 @@ end $$;
 alter function oxbow.replay_answer security definer;
 call oxbow.grant_worker('replay_answer');
 
--- replayed_answers returns the latest replies of all users that used a memory, or with _unused all, at most _limit among
--- the latest 20 · _limit. Those of users who opted out do not count. A memory that people complained about counts as not
--- used. faded is the number of used memories that are compressed, conflicting the number of recalled ones that are negated
--- or contradicted.
+-- replayed_answers returns the latest _limit replies of all users that used a memory (with _unused, all replies), among
+-- the latest 20 · _limit. Those of users who opted out do not count. A memory that people complained about counts as
+-- not used. faded is the number of used memories that are compressed; conflicting is the number of recalled memories
+-- that are negated or contradicted.
 create or replace function oxbow.replayed_answers(_limit integer, _before timestamptz default 'infinity',
   _after timestamptz default '-infinity', _unused boolean default false)
 returns table (user_id text, id uuid, at timestamptz, query text, recalled uuid[], used uuid[], faded integer,
@@ -96,8 +97,8 @@ language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = o
 $$;
 call oxbow.grant_worker('replayed_answers');
 
--- propose_policy proposes a change of a policy, which the job molt then tries. It returns the version of the proposal, the
--- earlier one if the same waits.
+-- propose_policy proposes a change of a policy, which the job molt then tries. It returns the version of the proposal,
+-- or of an equal one that already waits.
 create or replace function oxbow.propose_policy(name text, value double precision, cause text,
   about text default 'request') returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -128,11 +129,12 @@ begin
 end $$;
 call oxbow.grant_worker('propose_policy');
 
--- propose_from_feedback proposes other values of policies because of what people complain of: if memories are often
--- outdated, weights shall decay twice as fast; if there are too many of them, recall shall leave out more. Of the latest
--- 1,000 opinions within feedback_window_days, at least feedback_people different people must have complained of the same
--- since the policy was last changed or proposed, and more than were helped. If the proposal before it was rejected but did
--- no harm, the next one goes further. It proposes nothing while molt_mode is 0, and returns the number of proposals.
+-- propose_from_feedback proposes other values of policies because of complaints, and returns the number of proposals.
+-- If memories are often outdated, weights decay twice as fast; if they are mentioned too much, recall leaves out more.
+-- At least feedback_people different people must have made the same complaint since the policy was last changed or
+-- proposed, among the latest 1,000 signals within feedback_window_days, and they must outnumber the people who were
+-- helped. If the previous proposal was rejected but did no harm, the next one goes further. While molt_mode is 0,
+-- nothing is proposed.
 create or replace function oxbow.propose_from_feedback(_now timestamptz) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare
@@ -182,8 +184,8 @@ begin
 end $$;
 call oxbow.grant_worker('propose_from_feedback');
 
--- note_trial records how a proposal did on past replies: it is rejected, or tried, which an operator or adopt_strategy
--- may adopt. It has no effect on a strategy that was adopted or rejected.
+-- note_trial records how a proposal did on past replies: it becomes rejected, or tried, so that adopt_strategy may
+-- adopt it. It has no effect on a strategy that was adopted or rejected.
 create or replace function oxbow.note_trial(_version bigint, _gained boolean, _metric text, _answers integer,
   _before double precision, _after double precision, _low double precision) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
@@ -195,8 +197,8 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('note_trial');
 
--- adopt_strategy sets the policies of a strategy, and keeps the values before. Adopting one that is adopted has no
--- effect. Call it outside a transaction block, as set_policy.
+-- adopt_strategy sets the policies of a strategy, and keeps the previous values. Adopting it again has no effect. Like
+-- set_policy, call it outside a transaction block.
 create or replace function oxbow.adopt_strategy(version bigint, live_before double precision default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
@@ -219,7 +221,8 @@ end $$;
 call oxbow.grant_worker('adopt_strategy');
 call oxbow.grant_operator('adopt_strategy');
 
--- judge_strategy records that an adopted strategy was compared with the time before, and rolls it back if it did worse.
+-- judge_strategy records the comparison of an adopted strategy with the time before it, and rolls it back if it did
+-- worse.
 create or replace function oxbow.judge_strategy(_version bigint, _before double precision, _after double precision,
   _worse boolean) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -232,8 +235,8 @@ begin
 end $$;
 call oxbow.grant_worker('judge_strategy');
 
--- rollback_strategy restores the values that a strategy replaced, except those that were changed since. Rolling back
--- one that is rolled back has no effect.
+-- rollback_strategy restores the values that a strategy replaced, except those that were changed since. Rolling it back
+-- again has no effect.
 create or replace function oxbow.rollback_strategy(version bigint) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
@@ -269,8 +272,8 @@ begin
 end $$;
 call oxbow.grant_operator('set_molt_mode');
 
--- make_dense_topics_due has the job abstract look at topics of users in which enough fragments lie together, at most
--- 20 of each user, and returns the users with such topics.
+-- make_dense_topics_due marks topics with enough fragments as due for the job abstract, at most 20 of each user, and
+-- returns the users with such topics.
 create or replace function oxbow.make_dense_topics_due(_user_ids text[]) returns setof text
 language sql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
   with due as (
@@ -287,8 +290,8 @@ language sql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $
 $$;
 call oxbow.grant_worker('make_dense_topics_due');
 
--- why_strategy explains a strategy in sentences, in English or, with a language that begins with zh, in Chinese: origin,
--- basis, kept, used and fades, as why does for the data of a user.
+-- why_strategy explains a strategy in sentences, in English or, with a language that begins with zh, in Chinese:
+-- origin, basis, kept, used and fades, as why does for the data of a user.
 create or replace function oxbow.why_strategy(version bigint, language text default 'en')
 returns table (aspect text, sentence text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -305,7 +308,7 @@ begin
   select string_agg(case
            when s.previous is null then format(case when _zh then '把%s设为%s' else '%s to %s' end, c.key, c.value)
            else format(case when _zh then '把%s从%s改为%s' else '%s from %s to %s' end, c.key, s.previous ->> c.key, c.value)
-         end, case when _zh then ',' else ', ' end order by c.key)
+         end, case when _zh then '、' else ', ' end order by c.key)
     into _changes from jsonb_each_text(s.changes) c;
   aspect := 'origin';
   sentence := case when _zh then format('它在%s提出，%s。原因：%s', oxbow.why_day(s.at, 'UTC'), _changes, case s.about
@@ -313,7 +316,7 @@ begin
       when 'decay' then '回答用到的记忆已经变弱。' when 'conflict' then '召回的记忆里有很多被否定或互相矛盾。'
       when 'outdated' then '很多人说记忆已经过时。' when 'too_much' then '很多人说有些记忆提得太多。'
       else s.cause end)
-    else format('It was proposed on %s and sets %s. The cause: %s', oxbow.why_day(s.at, 'UTC'), _changes, s.cause) end;
+    else format('It was proposed on %s and sets %s. Cause: %s', oxbow.why_day(s.at, 'UTC'), _changes, s.cause) end;
   return next;
   if s.tried_at is not null then
     aspect := 'basis';
@@ -326,8 +329,8 @@ begin
   end if;
   aspect := 'kept';
   sentence := case s.state
-    when 'proposed' then case when _zh then '它还没有试过。' else 'It was not tried yet.' end
-    when 'tried' then case when _zh then '它更好，等待采用。' else 'It did better, and waits to be adopted.' end
+    when 'proposed' then case when _zh then '它还没有试过。' else 'It has not been tried yet.' end
+    when 'tried' then case when _zh then '它更好，等待采用。' else 'It did better, and can be adopted.' end
     when 'rejected' then format(case when _zh then '提升不够或不够确定，它在%s被拒绝。'
       else 'The gain was too small or not certain, so it was rejected on %s.' end, oxbow.why_day(s.ended_at, 'UTC'))
     else format(case when _zh then '它在%s被采用。' else 'It was adopted on %s.' end, oxbow.why_day(s.adopted_at, 'UTC')) end;
@@ -343,10 +346,11 @@ begin
     aspect := 'fades';
     sentence := case
       when s.state = 'rolled_back' then format(case when _zh then '它在%s被撤销，原来的值恢复了。'
-        else 'It was rolled back on %s, and the values from before returned.' end, oxbow.why_day(s.ended_at, 'UTC'))
+        else 'It was rolled back on %s, and the previous values returned.' end, oxbow.why_day(s.ended_at, 'UTC'))
       when s.judged_at is not null then case when _zh then '它一直有效，可以撤销。' else 'It is in force, and can be rolled back.' end
       when _zh then '它有效；等有足够的回答时会与以前比较，变差就撤销。'
-      else 'It is in force. When enough replies followed, they are compared with those before, and a loss rolls it back.' end;
+      else 'It is in force. When enough replies have followed, they are compared with those before, and it is rolled back if they are worse.'
+        end;
     return next;
   end if;
 end $$;

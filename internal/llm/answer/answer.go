@@ -162,7 +162,7 @@ type Signal struct {
 	ActionHint []string `json:"action_hint" of:"signalHints" about:"what should follow"`
 }
 
-// Conclusion is an answer to what memories of one topic come to.
+// Conclusion is the answer to a request for a conclusion from memories of one topic.
 type Conclusion struct {
 	Conclusion string   `json:"conclusion" about:"one sentence with its conditions; empty if they come to nothing"`
 	Sources    []string `json:"sources" about:"reference of a memory that supports it, such as m3"`

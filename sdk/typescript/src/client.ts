@@ -262,7 +262,7 @@ export class Oxbow {
     return this.#send("POST", "/answers", { query, recalled, ...options })
   }
 
-  /** Stores what the user said of memories, traits or a reply. */
+  /** Stores what the user said about memories, traits or a reply. */
   giveFeedback(kind: schema.Opinion["kind"], options: Options<schema.Opinion, "kind"> = {}): Promise<schema.Created> {
     return this.#send("POST", "/feedback", { kind, ...options })
   }
@@ -277,7 +277,7 @@ export class Oxbow {
     return this.#send("POST", `/adjustments/${segment(id)}/rollback`, options)
   }
 
-  /** Lists what memories of one topic come to, the surest first. */
+  /** Lists conclusions from several memories of one topic, the surest first. */
   listConclusions(options: Options<schema.ListConclusionsQuery> = {}): Promise<schema.Conclusion[]> {
     return this.#items("GET", "/conclusions", options)
   }

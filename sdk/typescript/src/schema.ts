@@ -1608,7 +1608,7 @@ export interface components {
         ListConclusionsQuery: {
             /** @description Only of this topic */
             topic?: string;
-            /** @description Also earlier versions */
+            /** @description Include earlier versions */
             versions?: boolean;
             /**
              * Format: int64
@@ -1650,7 +1650,7 @@ export interface components {
             memoryType?: "fact" | "episodic" | "document";
         };
         ListInstructionsQuery: {
-            /** @description Also those that ended */
+            /** @description Include those that ended */
             ended?: boolean;
         };
         ListUpcomingQuery: {

@@ -564,10 +564,10 @@ class AsyncClient(AsyncBase):
     async def list_conclusions(
         self, *, topic: str | None = None, versions: bool | None = None, limit: int | None = None
     ) -> list[Conclusion]:
-        """List what memories of one topic come to, the surest first.
+        """List conclusions from several memories of one topic, the surest first.
 
         topic: Only of this topic.
-        versions: Also earlier versions.
+        versions: Include earlier versions.
         """
         return await self._list(
             Conclusion, "GET", "/conclusions", query={"topic": topic, "versions": versions, "limit": limit}
@@ -583,7 +583,7 @@ class AsyncClient(AsyncBase):
         query: str | None = None,
         reason: str | None = None,
     ) -> Created:
-        """Store what the user said of memories, traits or a reply.
+        """Store what the user said about memories, traits or a reply.
 
         answer_id: The answer that it is about.
         external_id: A repeated request returns the earlier signal.
@@ -617,7 +617,7 @@ class AsyncClient(AsyncBase):
     async def list_instructions(self, *, ended: bool | None = None) -> list[Instruction]:
         """List how the user wants to be answered, the most important first.
 
-        ended: Also those that ended.
+        ended: Include those that ended.
         """
         return await self._list(Instruction, "GET", "/instructions", query={"ended": ended})
 

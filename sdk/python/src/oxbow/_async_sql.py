@@ -252,7 +252,7 @@ class AsyncMemory:
         query: str | None = None,
         reason: str | None = None,
     ) -> str:
-        """Stores what the user said of memories, traits or a reply, and returns the id of the signal.
+        """Stores what the user said about memories, traits or a reply, and returns the id of the signal.
 
         kind: helpful, wrong, outdated, not_about_me or too_much.
         external_id: A repeated call returns the earlier signal.
@@ -279,7 +279,7 @@ class AsyncMemory:
     async def list_conclusions(
         self, *, topic: str | None = None, versions: bool = False, limit: int = 100
     ) -> list[Conclusion]:
-        """Lists what memories of one topic come to, the surest first. versions: Also earlier versions."""
+        """Lists conclusions from several memories of one topic, the surest first. versions: Include earlier versions."""
         arguments = {"topic": topic, "versions": versions, "max_results": limit}
         return await self._list(Conclusion, "conclusions_of", arguments)
 
@@ -293,7 +293,7 @@ class AsyncMemory:
     # ---- procedures ----
 
     async def list_instructions(self, *, ended: bool = False) -> list[Instruction]:
-        """Lists how the user wants to be answered, the most important first. ended: Also those that ended."""
+        """Lists how the user wants to be answered, the most important first. ended: Include those that ended."""
         return await self._list(Instruction, "instructions_of", {"ended": ended})
 
     async def add_instruction(

@@ -558,10 +558,10 @@ class Client(Base):
     def list_conclusions(
         self, *, topic: str | None = None, versions: bool | None = None, limit: int | None = None
     ) -> list[Conclusion]:
-        """List what memories of one topic come to, the surest first.
+        """List conclusions from several memories of one topic, the surest first.
 
         topic: Only of this topic.
-        versions: Also earlier versions.
+        versions: Include earlier versions.
         """
         return self._list(
             Conclusion, "GET", "/conclusions", query={"topic": topic, "versions": versions, "limit": limit}
@@ -577,7 +577,7 @@ class Client(Base):
         query: str | None = None,
         reason: str | None = None,
     ) -> Created:
-        """Store what the user said of memories, traits or a reply.
+        """Store what the user said about memories, traits or a reply.
 
         answer_id: The answer that it is about.
         external_id: A repeated request returns the earlier signal.
@@ -611,7 +611,7 @@ class Client(Base):
     def list_instructions(self, *, ended: bool | None = None) -> list[Instruction]:
         """List how the user wants to be answered, the most important first.
 
-        ended: Also those that ended.
+        ended: Include those that ended.
         """
         return self._list(Instruction, "GET", "/instructions", query={"ended": ended})
 

@@ -254,7 +254,7 @@ class Memory:
         query: str | None = None,
         reason: str | None = None,
     ) -> str:
-        """Stores what the user said of memories, traits or a reply, and returns the id of the signal.
+        """Stores what the user said about memories, traits or a reply, and returns the id of the signal.
 
         kind: helpful, wrong, outdated, not_about_me or too_much.
         external_id: A repeated call returns the earlier signal.
@@ -281,7 +281,7 @@ class Memory:
     def list_conclusions(
         self, *, topic: str | None = None, versions: bool = False, limit: int = 100
     ) -> list[Conclusion]:
-        """Lists what memories of one topic come to, the surest first. versions: Also earlier versions."""
+        """Lists conclusions from several memories of one topic, the surest first. versions: Include earlier versions."""
         arguments = {"topic": topic, "versions": versions, "max_results": limit}
         return self._list(Conclusion, "conclusions_of", arguments)
 
@@ -295,7 +295,7 @@ class Memory:
     # ---- procedures ----
 
     def list_instructions(self, *, ended: bool = False) -> list[Instruction]:
-        """Lists how the user wants to be answered, the most important first. ended: Also those that ended."""
+        """Lists how the user wants to be answered, the most important first. ended: Include those that ended."""
         return self._list(Instruction, "instructions_of", {"ended": ended})
 
     def add_instruction(
