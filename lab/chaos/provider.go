@@ -219,6 +219,10 @@ func think(r llmtest.Request) string {
 		return judgeTrait(r)
 	case len(r.Data("turns")) > 0:
 		return judgeTurns(r.Data("turns"))
+	case len(r.Data("fragments")) > 0:
+		return `{"conclusion": "", "sources": []}`
+	case len(r.Data("recent")) > 0:
+		return `{"questions": []}`
 	}
 	return reflectOn(r)
 }
