@@ -97,7 +97,7 @@ func (m *mcpServer) searchMemories(ctx context.Context, user string, in searchAr
 
 type contextArguments struct {
 	Query   string   `json:"query,omitzero" doc:"The topic, such as the user's message. Default: what matters most"`
-	Include []string `json:"include,omitempty" enum:"profile,emotion,communities" doc:"What else to include: what apps keep about the user, how the user felt, groups of people and things that belong together"`
+	Include []string `json:"include,omitempty" enum:"profile,emotion,communities,skills" doc:"What else to include: what apps keep about the user, how the user felt, groups of people and things that belong together, steps that the user taught for the topic"`
 	Budget
 }
 

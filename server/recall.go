@@ -51,7 +51,8 @@ type ContextQuery struct {
 	Types     []string `json:"types,omitempty" enum:"fact,episodic,trait,document" doc:"Default: facts, episodes and traits"`
 	Contexts  []string `json:"contexts,omitempty" doc:"Of traits, or of the metadata of other memories"`
 	AgentID   string   `json:"agent_id,omitzero"`
-	Include   []string `json:"include,omitempty" enum:"profile,emotion,communities" doc:"What else to include. Default: none of these"`
+	SessionID string   `json:"session_id,omitzero" doc:"The conversation, for instructions that hold in it alone"`
+	Include   []string `json:"include,omitempty" enum:"profile,emotion,communities,skills" doc:"What else to include. Default: none of these"`
 	WordsOnly bool     `json:"words_only,omitzero" doc:"Do not search by vectors"`
 }
 
@@ -139,7 +140,7 @@ func (s *Server) context(ctx context.Context, user string, in *struct {
 }) (PromptContext, error) {
 	q := in.Body
 	c, err := s.client.Context(ctx, oxbow.ContextQuery{UserID: user, Text: q.Query, MaxTokens: q.MaxTokens,
-		Types: typesOf(q.Types), Contexts: q.Contexts, AgentID: q.AgentID, Include: q.Include,
+		Types: typesOf(q.Types), Contexts: q.Contexts, AgentID: q.AgentID, Include: q.Include, SessionID: q.SessionID,
 		WordsOnly: q.WordsOnly})
 	if c.Parts == nil {
 		c.Parts = []oxbow.ContextPart{}

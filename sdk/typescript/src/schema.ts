@@ -150,7 +150,7 @@ export interface components {
             /** @description Of traits, or of the metadata of other memories */
             contexts?: string[];
             /** @description What else to include. Default: none of these */
-            include?: ("profile" | "emotion" | "communities")[];
+            include?: ("profile" | "emotion" | "communities" | "skills")[];
             /**
              * Format: int64
              * @default 1000
@@ -158,6 +158,8 @@ export interface components {
             maxTokens?: number;
             /** @description The topic of the next turn, such as the user's message */
             query?: string;
+            /** @description The conversation, for instructions that hold in it alone */
+            sessionId?: string;
             /** @description Default: facts, episodes and traits */
             types?: ("fact" | "episodic" | "trait" | "document")[];
             /** @description Do not search by vectors */

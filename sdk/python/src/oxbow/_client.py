@@ -341,8 +341,9 @@ class Client(Base):
         *,
         agent_id: str | None = None,
         contexts: Sequence[str] | None = None,
-        include: Sequence[Literal["profile", "emotion", "communities"]] | None = None,
+        include: Sequence[Literal["profile", "emotion", "communities", "skills"]] | None = None,
         max_tokens: int | None = None,
+        session_id: str | None = None,
         types: Sequence[Literal["fact", "episodic", "trait", "document"]] | None = None,
         words_only: bool | None = None,
     ) -> PromptContext:
@@ -351,6 +352,7 @@ class Client(Base):
         query: The topic of the next turn, such as the user's message.
         contexts: Of traits, or of the metadata of other memories.
         include: What else to include. Default: none of these.
+        session_id: The conversation, for instructions that hold in it alone.
         types: Default: facts, episodes and traits.
         words_only: Do not search by vectors.
         """
@@ -364,6 +366,7 @@ class Client(Base):
                 "contexts": contexts,
                 "include": include,
                 "max_tokens": max_tokens,
+                "session_id": session_id,
                 "types": types,
                 "words_only": words_only,
             },
