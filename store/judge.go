@@ -56,9 +56,9 @@ type FoundSignal struct {
 }
 
 // WriteSignals stores the signals of a conversation up to the message with the seq until. It returns ErrStale if
-// another job has judged the conversation since judged was read.
-func WriteSignals(ctx context.Context, db DB, userID, sessionID string, judged *int64, until int64, judge string,
-	signals []FoundSignal) error {
+// another job has judged the conversation since judged was read, or if these are no longer the given number of messages.
+func WriteSignals(ctx context.Context, db DB, userID, sessionID string, judged *int64, until int64, messages int,
+	judge string, signals []FoundSignal) error {
 	type row struct {
 		Message    uuid.UUID         `json:"message"`
 		Kind       string            `json:"kind"`
@@ -78,8 +78,8 @@ func WriteSignals(ctx context.Context, db DB, userID, sessionID string, judged *
 		return err
 	}
 	const what = "write signals"
-	written, err := one[bool](ctx, db, what, `select oxbow.record_signals($1, $2, $3, $4, $5, $6)`, userID, sessionID,
-		judged, until, judge, string(encoded))
+	written, err := one[bool](ctx, db, what, `select oxbow.record_signals($1, $2, $3, $4, $5, $6, $7)`, userID,
+		sessionID, judged, until, messages, judge, string(encoded))
 	if err == nil && !written {
 		err = failed(what, ErrStale)
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // A complaint is heard even if its message is extracted after later ones that were judged.
@@ -21,6 +23,20 @@ func TestJudgeLateMessages(t *testing.T) {
 	b.work()
 	require.Equal(t, "correction, thanks", get[string](b, `
 		select string_agg(kind, ', ' order by kind) from oxbow.feedback_signals`))
+}
+
+// A message that is extracted while the judge thinks is not passed over.
+func TestJudgeWhileExtracting(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.messages (user_id, session_id, seq, role, content, extracted_at) values
+		('ann', 's', 1, 'assistant', 'Green.', now()), ('ann', 's', 2, 'user', 'No, that is wrong, it is blue.', null),
+		('ann', 's', 3, 'user', 'Thanks.', now())`)
+	turns, err := store.TurnsToJudge(t.Context(), b.pool, "ann", "s", 10)
+	require.NoError(t, err)
+	require.Len(t, turns, 2)
+	b.exec(`update oxbow.messages set extracted_at = now() where seq = 2`)
+	require.ErrorIs(t, store.WriteSignals(t.Context(), b.pool, "ann", "s", nil, 3, len(turns), "judge", nil), store.ErrStale)
+	require.NoError(t, store.WriteSignals(t.Context(), b.pool, "ann", "s", nil, 3, 3, "judge", nil))
 }
 
 // What a person asks an assistant to do from now on is heard once, replaced and taken back, in both languages.

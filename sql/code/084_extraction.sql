@@ -307,12 +307,13 @@ begin
   on conflict (user_id) do update set number = x.number + 1;
   update oxbow.messages g set extracted_at = now(), extract_error = null
    where g.user_id = _user_id and g.id = any(_messages);
-  -- the judge passed over messages that failed before, or were committed late: it reads again from the first
+  -- The judge passed over messages that failed before, or were committed late: it reads again from the first. The lock
+  -- makes a judge that writes at this moment wait.
   update oxbow.sessions s
      set last_activity_at = greatest(s.last_activity_at, g.at),
          judged_seq = case when s.judged_seq >= g.first then g.first - 1 else s.judged_seq end
     from (select max(g.created_at) as at, min(g.seq) as first from oxbow.messages g
            where g.user_id = _user_id and g.id = any(_messages)) g
-   where s.user_id = _user_id and s.id = _session_id and (s.last_activity_at < g.at or s.judged_seq >= g.first);
+   where s.user_id = _user_id and s.id = _session_id;
 end $$;
 call oxbow.grant_worker('write_extraction');

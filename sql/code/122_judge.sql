@@ -53,10 +53,10 @@ end $$;
 call oxbow.grant_worker('add_signal');
 
 -- record_signals stores what the judge found in a conversation up to the message with the given seq, and returns false
--- if another job was first. A message has at most one signal. It is about the memories of the last answer before the
+-- if another job was first, or if the messages to judge up to there are no longer _messages. A message has at most one signal. It is about the memories of the last answer before the
 -- message that the application reported for the conversation, if any.
 create or replace function oxbow.record_signals(_user_id text, _session_id text, _judged bigint, _until bigint,
-  _judge text, _signals jsonb) returns boolean
+  _messages bigint, _judge text, _signals jsonb) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _found record;
@@ -66,7 +66,10 @@ declare
 begin
   perform from oxbow.sessions s
     where s.user_id = _user_id and s.id = _session_id and s.judged_seq is not distinct from _judged for no key update;
-  if not found then
+  if not found or _messages <> (
+       select count(*) from oxbow.messages m
+        where m.user_id = _user_id and m.session_id = _session_id and m.seq > coalesce(_judged, -9223372036854775808)
+          and m.seq <= _until and m.extracted_at is not null and m.sensitivity < 2) then
     return false;
   end if;
   for _found in

@@ -60,7 +60,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
        and a.kind <> 'relation_weight'
     having count(*) > 0), '') || coalesce((
     select case when _zh then format('因为有人不满，在%s之前，类似的问题不会召回它。', oxbow.why_day(max(s.expires_at), _zone))
-           else format(' Because of a complaint, like questions do not recall it until %s.',
+           else format(' Because of a complaint, similar questions do not recall it until %s.',
                        oxbow.why_day(max(s.expires_at), _zone)) end
       from oxbow.suppressions s
      where s.user_id = (_m).user_id and s.memory_type = (_m).memory_type and s.memory_id = (_m).id and s.expires_at > now()

@@ -12,7 +12,7 @@ oxbow jobs run dispatch > /dev/null
 oxbow work --until-idle
 oxbow adjustments ada | sed 's,20[0-9-]*$,<date>,'
 oxbow adjustments 林 | sed 's,20[0-9-]*$,<date>,'
-oxbow adjustments ada --rollback $(oxbow adjustments ada --json | sed -n 's/.*"id": "\(.*\)",/\1/p' | head -1)
+oxbow adjustments 林 --rollback $(oxbow adjustments 林 --json | sed -n 's/.*"id": "\(.*\)",/\1/p' | head -1)
 oxbow adjustments nobody
 oxbow why ada $(cat coffee)
 oxbow why 林 $(cat coriander)
