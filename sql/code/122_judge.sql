@@ -52,9 +52,10 @@ begin
 end $$;
 call oxbow.grant_worker('add_signal');
 
--- record_signals stores what the judge found in a conversation up to the message with the given seq, and returns false
--- if another job was first, or if the messages to judge up to there are no longer _messages. A message has at most one signal. It is about the memories of the last answer before the
--- message that the application reported for the conversation, if any.
+-- record_signals stores what the judge found in a conversation up to the message with the given seq. It returns false if
+-- another job was first, or if the messages to judge up to there are no longer _messages. A message has at most one
+-- signal. It is about the memories of the last answer before the message that the application reported for the
+-- conversation, if any.
 create or replace function oxbow.record_signals(_user_id text, _session_id text, _judged bigint, _until bigint,
   _messages bigint, _judge text, _signals jsonb) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
