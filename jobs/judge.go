@@ -75,15 +75,8 @@ func (w *judgeWorker) judge(ctx context.Context, job *river.Job[JudgeArgs]) erro
 		found[i] = store.FoundSignal{Signal: s, Query: questions[s.Message]}
 	}
 	failpoint.Reach(failpoint.JudgeDecided)
-	last, fresh := messages[len(messages)-1], 0
-	for _, m := range messages {
-		if m.Fresh {
-			fresh++
-		}
-	}
 	err = pgx.BeginFunc(ctx, w.DB, func(tx pgx.Tx) error {
-		if err := store.WriteSignals(ctx, tx, userID, sessionID, last.Judged, last.Seq, fresh, w.Judge.Name(),
-			found); err != nil {
+		if err := store.WriteSignals(ctx, tx, userID, sessionID, messages, w.Judge.Name(), found); err != nil {
 			return err
 		}
 		failpoint.Reach(failpoint.JudgeWritten)

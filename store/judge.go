@@ -55,10 +55,10 @@ type FoundSignal struct {
 	Query string
 }
 
-// WriteSignals stores the signals of a conversation up to the message with the seq until. It returns ErrStale if
-// another job has judged the conversation since judged was read, or if these are no longer the given number of messages.
-func WriteSignals(ctx context.Context, db DB, userID, sessionID string, judged *int64, until int64, messages int,
-	judge string, signals []FoundSignal) error {
+// WriteSignals stores the signals of a conversation, of which turns were judged (TurnsToJudge, at least one of them fresh).
+// It returns ErrStale if another job has judged the conversation since, or if the fresh ones are no longer these.
+func WriteSignals(ctx context.Context, db DB, userID, sessionID string, turns []TurnMessage, judge string,
+	signals []FoundSignal) error {
 	type row struct {
 		Message    uuid.UUID         `json:"message"`
 		Kind       string            `json:"kind"`
@@ -77,9 +77,15 @@ func WriteSignals(ctx context.Context, db DB, userID, sessionID string, judged *
 	if err != nil {
 		return err
 	}
+	last, fresh := turns[len(turns)-1], 0
+	for _, m := range turns {
+		if m.Fresh {
+			fresh++
+		}
+	}
 	const what = "write signals"
 	written, err := one[bool](ctx, db, what, `select oxbow.record_signals($1, $2, $3, $4, $5, $6, $7)`, userID,
-		sessionID, judged, until, messages, judge, string(encoded))
+		sessionID, last.Judged, last.Seq, fresh, judge, string(encoded))
 	if err == nil && !written {
 		err = failed(what, ErrStale)
 	}

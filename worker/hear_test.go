@@ -35,8 +35,10 @@ func TestJudgeWhileExtracting(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, turns, 2)
 	b.exec(`update oxbow.messages set extracted_at = now() where seq = 2`)
-	require.ErrorIs(t, store.WriteSignals(t.Context(), b.pool, "ann", "s", nil, 3, len(turns), "judge", nil), store.ErrStale)
-	require.NoError(t, store.WriteSignals(t.Context(), b.pool, "ann", "s", nil, 3, 3, "judge", nil))
+	require.ErrorIs(t, store.WriteSignals(t.Context(), b.pool, "ann", "s", turns, "judge", nil), store.ErrStale)
+	turns, err = store.TurnsToJudge(t.Context(), b.pool, "ann", "s", 10)
+	require.NoError(t, err)
+	require.NoError(t, store.WriteSignals(t.Context(), b.pool, "ann", "s", turns, "judge", nil))
 }
 
 // What a person asks an assistant to do from now on is heard once, replaced and taken back, in both languages.

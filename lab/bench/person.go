@@ -62,8 +62,7 @@ func (b *bench) jobSteps(d database) []variant {
 						Type: "negative", Confidence: 0.8, Targets: []string{"final_answer"}}})
 				}
 			}
-			end := turns[len(turns)-1]
-			must.OK(store.WriteSignals(ctx, tx, grown, "long talk", end.Judged, end.Seq, "bench", found))
+			must.OK(store.WriteSignals(ctx, tx, grown, "long talk", turns, "bench", found))
 			must.Get(store.TurnsToJudge(ctx, tx, grown, "long talk", 1))
 		}),
 		step("dispatch: 20 signals", `
