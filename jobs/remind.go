@@ -90,7 +90,7 @@ func (w *remindWorker) next(ctx context.Context, d store.DueIntention) time.Time
 	if now := w.Now(); now.After(after) {
 		after = now
 	}
-	next, err := recurrence.Next(d.Recurrence, d.DueAt.In(zone), after)
+	next, err := recurrence.Next(d.Recurrence, d.StartsAt.In(zone), after)
 	if err != nil {
 		w.Logger.WarnContext(ctx, "an intention does not recur: its rule is invalid", "user_id", d.UserID, "id", d.ID,
 			"rule", d.Recurrence, "error", err)

@@ -8,7 +8,8 @@ create table oxbow.intentions (
   due_at      timestamptz,                     -- the beginning of the day, week, month or year; null: no time is known
   precision   text not null default 'none',    -- minute, day, week, month, year, none
   remind_at   timestamptz,                     -- when it becomes due; null: never by itself
-  recurrence  text,                            -- an RRULE of iCalendar without its name; its start is due_at
+  recurrence  text,                            -- an RRULE of iCalendar without its name; due_at is its next time
+  starts_at   timestamptz,                     -- its first time, from which it counts
   condition   text,                            -- "when I get home": when it is due instead
   state       text not null default 'open',
   source      text not null default 'app' check (source in ('app', 'conversation')),
@@ -32,11 +33,20 @@ create table oxbow.intentions (
     or oxbow.reject('precision', precision, 'must be none without a time, and only then')),
   constraint due_finite check (coalesce(isfinite(due_at) and extract(year from due_at) between 1900 and 9999, true)
     or oxbow.reject('due_at', due_at::text, 'must be between the years 1900 and 9999')),
-  constraint recurrence_length check (coalesce(recurrence ~ '^FREQ=[A-Z]+(;[A-Z]+=[-+0-9A-Z,:]+)*$'
-      and octet_length(recurrence) <= 200, true)
+  -- only what comes at most once an hour, and without the combinations that may never come
+  constraint recurrence_known check (coalesce(octet_length(recurrence) <= 200 and recurrence ~ (
+      '^FREQ=(HOURLY|(DAILY|WEEKLY)(?!.*;BY(MONTHDAY|YEARDAY|WEEKNO|SETPOS)=)|MONTHLY|YEARLY)'
+      || '(;(INTERVAL|COUNT)=[1-9][0-9]{0,3}|;UNTIL=[0-9]{8}(T[0-9]{6}Z?)?|;WKST=(MO|TU|WE|TH|FR|SA|SU)'
+      || '|;BYDAY=([-+]?[1-9]?[0-9]?(MO|TU|WE|TH|FR|SA|SU)(,(?!$)|(?=;|$)))+'
+      || '|;(BYMONTH|BYHOUR|BYMONTHDAY|BYYEARDAY|BYWEEKNO|BYSETPOS)=(-?[0-9]{1,3}(,(?!$)|(?=;|$)))+)*$')
+      and (recurrence !~ '^FREQ=HOURLY' or recurrence !~ ';BY(?!DAY)'), true)
     or oxbow.reject('recurrence', recurrence, 'must be a rule of iCalendar such as FREQ=WEEKLY;BYDAY=MO')),
-  constraint recurrence_begins check (recurrence is null or due_at is not null
+  constraint recurrence_begins check ((recurrence is null) = (starts_at is null) and (recurrence is null or due_at is not null)
     or oxbow.reject('due_at', due_at::text, 'must be the first time of a recurrence')),
+  constraint remind_finite check (coalesce(isfinite(remind_at) and extract(year from remind_at) between 1900 and 9999, true)
+    or oxbow.reject('until', remind_at::text, 'must be between the years 1900 and 9999')),
+  constraint reason_length check (coalesce(octet_length(reason) <= 10000, true)
+    or oxbow.reject('reason', reason, 'must have at most 10,000 bytes')),
   constraint condition_length check (coalesce(octet_length(condition) between 1 and 2000, true)
     or oxbow.reject('condition', condition, 'must have 1 to 2,000 bytes')),
   constraint state_known check (state in ('open', 'due', 'done', 'dropped')

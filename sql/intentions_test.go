@@ -46,22 +46,37 @@ func TestIntend(t *testing.T) {
 	require.True(t, one[bool](t, tx, "select oxbow.drop_intention($1, $2::text::uuid)", ann(t), row))
 
 	for call, why := range map[string]string{
-		"intend($1, ' ')":                                              "content must not be blank",
-		"intend($1, 'a', kind => 'dream')":                             "kind must be",
-		"intend($1, 'a', now(), 'second')":                             "precision must be",
-		"intend($1, 'a', due_precision => 'day')":                      "precision must be none",
-		"intend($1, 'a', 'infinity')":                                  "due_at must be between",
-		"intend($1, 'a', now(), recurrence => 'weekly')":               "recurrence must be",
-		"intend($1, 'a', recurrence => 'FREQ=DAILY')":                  "due_at must be the first",
-		"intend($1 || 'x', 'a')":                                       "may not see",
-		"complete_intention($1, gen_random_uuid())":                    "no intention",
-		"snooze_intention($1, oxbow.intend($1, 'a', now()), null)":     "until must be finite",
-		"snooze_intention($1, oxbow.intend($1, 'Swim', now()), now())": "must not be of a recurring",
-		"upcoming($1, null, 0)":                                        "max_results must be",
+		"intend($1, ' ')":                                "content must not be blank",
+		"intend($1, 'a', kind => 'dream')":               "kind must be",
+		"intend($1, 'a', now(), 'second')":               "precision must be",
+		"intend($1, 'a', due_precision => 'day')":        "precision must be none",
+		"intend($1, 'a', 'infinity')":                    "due_at must be between",
+		"intend($1, 'a', now(), recurrence => 'weekly')": "recurrence must be",
+		"intend($1, 'a', recurrence => 'FREQ=DAILY')":    "due_at must be the first",
+		// a rule that is none, comes every second, or may never come keeps the others from becoming due
+		"intend($1, 'a', now(), recurrence => 'FREQ=SOMETIMES')":           "recurrence must be",
+		"intend($1, 'a', now(), recurrence => 'FREQ=SECONDLY')":            "recurrence must be",
+		"intend($1, 'a', now(), recurrence => 'FREQ=DAILY;INTERVAL=0')":    "recurrence must be",
+		"intend($1, 'a', now(), recurrence => 'FREQ=DAILY;BYMONTHDAY=30')": "recurrence must be",
+		"intend($1, 'a', now(), recurrence => 'FREQ=HOURLY;BYHOUR=3')":     "recurrence must be",
+		"intend($1, 'a', now(), recurrence => 'FREQ=WEEKLY;BYDAY=MO,')":    "recurrence must be",
+		"intend($1, 'a', now(), recurrence => 'FREQ=WEEKLY;BYDAY=MONDAY')": "recurrence must be",
+		"intend($1 || 'x', 'a')":                                                   "may not see",
+		"complete_intention($1, gen_random_uuid())":                                "no intention",
+		"snooze_intention($1, oxbow.intend($1, 'a', now()), null)":                 "until must be a time",
+		"snooze_intention($1, oxbow.intend($1, 'a', now()), '200000-01-01')":       "until must be between", // JSON has no such year
+		"complete_intention($1, oxbow.intend($1, 'a', now()), repeat('x', 10001))": "reason must have",
+		"snooze_intention($1, oxbow.intend($1, 'Swim', now()), now())":             "must not be of a recurring",
+		"upcoming($1, null, 0)":                                                    "max_results must be",
 	} {
 		require.ErrorContains(t, fails(t, tx, "select oxbow."+call, ann(t)), why, call)
 	}
 	require.ErrorContains(t, fails(t, tx, "select * from oxbow.webhooks"), "permission denied")
+	for _, rule := range []string{"FREQ=HOURLY;INTERVAL=2;BYDAY=MO,TU", "FREQ=WEEKLY;BYDAY=MO,TU;WKST=SU", "FREQ=DAILY;BYHOUR=9,18",
+		"FREQ=MONTHLY;BYDAY=-1FR;UNTIL=20300101T000000Z", "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1",
+		"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;COUNT=5"} {
+		exec(t, tx, "select oxbow.intend($1, $2, now(), recurrence => $2)", ann(t), rule)
+	}
 }
 
 // What is due, or comes up within a day, stands in the block in the user's time; the rest does not.

@@ -580,6 +580,7 @@ CREATE TABLE oxbow.intentions (
     "precision" text DEFAULT 'none'::text NOT NULL,
     remind_at timestamp with time zone,
     recurrence text,
+    starts_at timestamp with time zone,
     condition text,
     state text DEFAULT 'open'::text NOT NULL,
     source text DEFAULT 'app'::text NOT NULL,
@@ -599,8 +600,10 @@ CREATE TABLE oxbow.intentions (
     CONSTRAINT intentions_source_check CHECK ((source = ANY (ARRAY['app'::text, 'conversation'::text]))),
     CONSTRAINT kind_known CHECK (((kind = ANY (ARRAY['intention'::text, 'goal'::text, 'reminder'::text])) OR oxbow.reject('kind'::text, kind, 'must be intention, goal or reminder'::text))),
     CONSTRAINT precision_known CHECK ((("precision" = ANY (ARRAY['minute'::text, 'day'::text, 'week'::text, 'month'::text, 'year'::text, 'none'::text])) OR oxbow.reject('precision'::text, "precision", 'must be minute, day, week, month, year or none'::text))),
-    CONSTRAINT recurrence_begins CHECK (((recurrence IS NULL) OR (due_at IS NOT NULL) OR oxbow.reject('due_at'::text, (due_at)::text, 'must be the first time of a recurrence'::text))),
-    CONSTRAINT recurrence_length CHECK ((COALESCE(((recurrence ~ '^FREQ=[A-Z]+(;[A-Z]+=[-+0-9A-Z,:]+)*$'::text) AND (octet_length(recurrence) <= 200)), true) OR oxbow.reject('recurrence'::text, recurrence, 'must be a rule of iCalendar such as FREQ=WEEKLY;BYDAY=MO'::text))),
+    CONSTRAINT reason_length CHECK ((COALESCE((octet_length(reason) <= 10000), true) OR oxbow.reject('reason'::text, reason, 'must have at most 10,000 bytes'::text))),
+    CONSTRAINT recurrence_begins CHECK (((((recurrence IS NULL) = (starts_at IS NULL)) AND ((recurrence IS NULL) OR (due_at IS NOT NULL))) OR oxbow.reject('due_at'::text, (due_at)::text, 'must be the first time of a recurrence'::text))),
+    CONSTRAINT recurrence_known CHECK ((COALESCE(((octet_length(recurrence) <= 200) AND (recurrence ~ ((('^FREQ=(HOURLY|(DAILY|WEEKLY)(?!.*;BY(MONTHDAY|YEARDAY|WEEKNO|SETPOS)=)|MONTHLY|YEARLY)'::text || '(;(INTERVAL|COUNT)=[1-9][0-9]{0,3}|;UNTIL=[0-9]{8}(T[0-9]{6}Z?)?|;WKST=(MO|TU|WE|TH|FR|SA|SU)'::text) || '|;BYDAY=([-+]?[1-9]?[0-9]?(MO|TU|WE|TH|FR|SA|SU)(,(?!$)|(?=;|$)))+'::text) || '|;(BYMONTH|BYHOUR|BYMONTHDAY|BYYEARDAY|BYWEEKNO|BYSETPOS)=(-?[0-9]{1,3}(,(?!$)|(?=;|$)))+)*$'::text)) AND ((recurrence !~ '^FREQ=HOURLY'::text) OR (recurrence !~ ';BY(?!DAY)'::text))), true) OR oxbow.reject('recurrence'::text, recurrence, 'must be a rule of iCalendar such as FREQ=WEEKLY;BYDAY=MO'::text))),
+    CONSTRAINT remind_finite CHECK ((COALESCE((isfinite(remind_at) AND ((EXTRACT(year FROM remind_at) >= (1900)::numeric) AND (EXTRACT(year FROM remind_at) <= (9999)::numeric))), true) OR oxbow.reject('until'::text, (remind_at)::text, 'must be between the years 1900 and 9999'::text))),
     CONSTRAINT state_known CHECK (((state = ANY (ARRAY['open'::text, 'due'::text, 'done'::text, 'dropped'::text])) OR oxbow.reject('state'::text, state, 'must be open, due, done or dropped'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );

@@ -78,7 +78,8 @@ type DueIntention struct {
 	DueID      uuid.UUID // the one that became due; zero if it has before
 	DueAt      time.Time
 	Recurrence string
-	UserZone   string // the name of the user's time zone
+	StartsAt   time.Time // of a recurring one: its first time
+	UserZone   string    // the name of the user's time zone
 }
 
 // DueIntentions makes at most limit intentions due whose time has come, and returns them.

@@ -107,8 +107,9 @@ func (b *bench) jobSteps(d database) []variant {
 				  from generate_series(1, 20) a, generate_series(1, 5) m`))
 		}),
 		step("remind: 20 intentions", `
-			insert into oxbow.intentions (user_id, content, due_at, precision, remind_at, recurrence)
-			select 'grown', 'Water the plants, pot ' || n, now(), 'minute', now(), case when n > 10 then 'FREQ=DAILY' end
+			insert into oxbow.intentions (user_id, content, due_at, precision, remind_at, recurrence, starts_at)
+			select 'grown', 'Water the plants, pot ' || n, now(), 'minute', now(), case when n > 10 then 'FREQ=DAILY' end,
+			       case when n > 10 then now() end
 			  from generate_series(1, 20) n`, func(ctx context.Context, tx pgx.Tx) {
 			for _, i := range must.Get(store.DueIntentions(ctx, tx, time.Now(), 200)) {
 				if i.Recurrence != "" {

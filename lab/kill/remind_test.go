@@ -69,11 +69,11 @@ func TestKilledRemindersComeOnce(t *testing.T) {
 	k := newKilling(t)
 	people := k.number("OXBOW_KILL_PEOPLE", 120) // more than two batches
 	k.exec(k.dsn, fmt.Sprintf(`
-		insert into oxbow.intentions (user_id, content, due_at, precision, remind_at, recurrence)
-		select 'person ' || i, n.content, date_trunc('hour', now()) - interval '30 minutes', 'minute',
-		       date_trunc('hour', now()) - interval '30 minutes', n.recurrence
+		insert into oxbow.intentions (user_id, content, due_at, precision, remind_at, recurrence, starts_at)
+		select 'person ' || i, n.content, t.at, 'minute', t.at, n.recurrence, case when n.recurrence is not null then t.at end
 		  from generate_series(1, %d) i,
-		       (values ('Swim', null), ('喝水', 'FREQ=DAILY')) n(content, recurrence);
+		       (values ('Swim', null), ('喝水', 'FREQ=DAILY')) n(content, recurrence),
+		       (select date_trunc('hour', now()) - interval '30 minutes') t(at);
 		insert into oxbow.intentions (user_id, content, due_at, precision, remind_at)
 		select 'person ' || i, 'Later', now() + interval '1 day', 'minute', now() + interval '1 day'
 		  from generate_series(1, %d) i`, people, people))

@@ -58,11 +58,14 @@ begin
     return _id;
   end if;
   _new.remind_at := oxbow.remind_time(_new.user_id, _new.due_at, _new.precision);
+  _new.starts_at := case when _new.recurrence is not null then _new.due_at end;
   update oxbow.intentions i
      set due_at = coalesce(_new.due_at, i.due_at), remind_at = coalesce(_new.remind_at, i.remind_at),
          precision = case when _new.due_at is null then i.precision else _new.precision end,
          recurrence = coalesce(_new.recurrence, i.recurrence), condition = coalesce(_new.condition, i.condition),
-         kind = _new.kind
+         kind = _new.kind,
+         starts_at = case when coalesce(_new.recurrence, i.recurrence) is not null
+                          then coalesce(_new.due_at, i.starts_at, i.due_at) end
    where i.user_id = _new.user_id and _new.external_id is null
      and i.id = (select n.id from oxbow.intentions n
                   where n.user_id = _new.user_id and n.state = 'open'
@@ -138,8 +141,8 @@ declare
   i oxbow.intentions;
 begin
   perform oxbow.check_access(snooze_intention.user_id);
-  if snooze_intention.until is null or not isfinite(snooze_intention.until) then
-    perform oxbow.reject('until', snooze_intention.until::text, 'must be finite');
+  if snooze_intention.until is null then
+    perform oxbow.reject('until', null, 'must be a time');
   end if;
   i := oxbow.lock_intention(snooze_intention.user_id, snooze_intention.id);
   if i.recurrence is not null then
@@ -186,7 +189,8 @@ call oxbow.grant_app('upcoming');
 -- and the caller sets its next time (advance_intention); due_id is null if that occurrence was announced before.
 -- Intentions that are locked elsewhere are left for the next run.
 create or replace function oxbow.due_intentions(_now timestamptz, _limit integer)
-returns table (user_id text, id uuid, due_id uuid, due_at timestamptz, recurrence text, user_zone text)
+returns table (user_id text, id uuid, due_id uuid, due_at timestamptz, recurrence text, starts_at timestamptz,
+  user_zone text)
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 #variable_conflict error
 declare
@@ -201,6 +205,7 @@ begin
     due_id := i.id;
     due_at := i.due_at;
     recurrence := i.recurrence;
+    starts_at := i.starts_at;
     user_zone := coalesce((select u.timezone from oxbow.users u where u.user_id = i.user_id), 'UTC');
     if i.recurrence is null then
       update oxbow.intentions n set state = 'due', became_due_at = _now where n.user_id = i.user_id and n.id = i.id;
@@ -254,7 +259,7 @@ begin
        where i.recurrence is null and s.share >= 0.5
        order by s.share desc, i.created_at desc, i.id limit 1;
       if found then
-        perform oxbow.close_intention(_user_id, _id, _found.closes, _found.content);
+        perform oxbow.close_intention(_user_id, _id, _found.closes, left(_found.content, 2000));
       end if;
       continue;
     end if;
