@@ -140,6 +140,15 @@ func TestConclusionsFollowTheirSources(t *testing.T) {
 		sweep(b)
 		require.Empty(t, b.conclusions("ann"), "three are too few")
 	})
+	t.Run("sensitive", func(t *testing.T) {
+		b := setup(t)
+		draw(b, 5)
+		b.exec(`update oxbow.memories set sensitivity = 2 where content like '%round 1'`)
+		require.Empty(t, b.conclusions("ann"), "at once")
+		require.Equal(t, 0, b.count(`oxbow.memories where source = 'abstract' and sensitivity < 2`), "restoring does not show it")
+		sweep(b)
+		require.Equal(t, 4, get[int](b, `select cardinality(sources) from oxbow.conclusions_of('ann')`), "drawn again without it")
+	})
 	t.Run("erase", func(t *testing.T) {
 		b := setup(t)
 		draw(b, 5)

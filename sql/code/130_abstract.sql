@@ -276,16 +276,19 @@ end $$;
 call oxbow.grant_worker('write_conclusions');
 
 -- leave_topics marks topics as due when a fragment ends or becomes current again, and forgets the conclusions that rest
--- on a forgotten fragment. A conclusion that a person forgot or replaced is not drawn again until it is restored.
+-- on a fragment that was forgotten or became sensitive. A conclusion that a person forgot or replaced is not drawn again
+-- until it is restored.
 create or replace function oxbow.leave_topics() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare
   _quoting uuid[];
+  _hidden constant boolean := old.sensitivity < 2 and new.sensitivity >= 2;
   _refused constant boolean :=
     new.expired_at is not null or new.forgotten_at is not null and new.forgotten_by is distinct from 'auto';
 begin
   if new.source = 'abstract' then
-    if current_setting('oxbow.origin', true) is distinct from 'abstract' then
+    if current_setting('oxbow.origin', true) is distinct from 'abstract'
+      and (old.expired_at, old.forgotten_at) is distinct from (new.expired_at, new.forgotten_at) then
       update oxbow.topics t
          set refused = _refused, due = t.due and not _refused
         from oxbow.conclusions c
@@ -299,16 +302,21 @@ begin
    where f.user_id = new.user_id and f.memory_type = new.memory_type and f.memory_id = new.id
      and t.user_id = f.user_id and t.topic = f.topic and not t.due and not t.refused
      and (t.concluded or new.forgotten_at is null and new.expired_at is null);
-  if old.forgotten_at is null and new.forgotten_at is not null then
+  if old.forgotten_at is null and new.forgotten_at is not null or _hidden then
     _quoting := oxbow.conclusions_from(new.user_id, array[new.id]);
     if _quoting <> '{}' then
       with forgotten as (
-        update oxbow.memories m set forgotten_at = new.forgotten_at, forgotten_by = 'auto', updated_at = now()
-         where m.user_id = new.user_id and m.memory_type = 'fact' and m.id = any(_quoting) and m.forgotten_at is null
+        update oxbow.memories m
+           set forgotten_at = coalesce(m.forgotten_at, new.forgotten_at, now()),
+               forgotten_by = coalesce(m.forgotten_by, 'auto'), updated_at = now(),
+               sensitivity = case when _hidden then least(greatest(m.sensitivity, new.sensitivity), 2) else m.sensitivity end
+         where m.user_id = new.user_id and m.memory_type = 'fact' and m.id = any(_quoting)
+           and (m.forgotten_at is null or _hidden and m.sensitivity < 2)
         returning m.id, m.content, m.metadata
       )
       insert into oxbow.memory_history (user_id, memory_type, memory_id, event, old_content, old_metadata, actor, reason)
-      select new.user_id, 'fact', f.id, 'DELETE', f.content, f.metadata, 'system', 'one of its sources was forgotten'
+      select new.user_id, 'fact', f.id, 'DELETE', f.content, f.metadata, 'system',
+             case when _hidden then 'one of its sources became sensitive' else 'one of its sources was forgotten' end
         from forgotten f;
     end if;
   end if;
@@ -321,8 +329,9 @@ declare
 begin
   foreach t in array array['memories_fact', 'memories_episodic'] loop
     if not exists (select from pg_trigger g where g.tgrelid = ('oxbow.' || t)::regclass and g.tgname = 'leave_topics') then
-      execute format('create trigger leave_topics after update of expired_at, forgotten_at on oxbow.%I for each row
-        when (old.expired_at is distinct from new.expired_at or old.forgotten_at is distinct from new.forgotten_at)
+      execute format('create trigger leave_topics after update of expired_at, forgotten_at, sensitivity on oxbow.%I
+        for each row when (old.expired_at is distinct from new.expired_at or old.forgotten_at is distinct from new.forgotten_at
+          or (old.sensitivity < 2) <> (new.sensitivity < 2))
         execute function oxbow.leave_topics()', t);
     end if;
   end loop;
