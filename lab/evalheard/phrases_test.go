@@ -18,8 +18,10 @@ func TestPhrases(t *testing.T) {
 		least map[string]int
 	}{
 		{"instructions", instruction, map[string]int{"instruct en": 46, "instruct zh": 46, "end en": 4, "end zh": 4}},
+		{"instructions-2", instruction, map[string]int{"instruct en": 46, "instruct zh": 46, "end en": 3, "end zh": 3}},
 		{"ordinary", nothing, map[string]int{"nothing en": 99, "nothing zh": 99}},
 		{"reminders", reminder, map[string]int{"reminder en": 49, "reminder zh": 49}},
+		{"reminders-2", reminder, map[string]int{"reminder en": 49, "reminder zh": 49}},
 	} {
 		heard := score(read[phrase](filepath.Join("testdata", c.file+".jsonl")), c.judge)
 		for what, least := range c.least {

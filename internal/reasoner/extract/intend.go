@@ -51,6 +51,10 @@ func (s *sentence) intention(m *reasoner.Message, all []sentence, i int) (n reas
 	note, notes := s.Find("intend.note")
 	plan, plans := s.Find("intend.plan")
 	reports := s.Has("intend.reports")
+	others, told := s.Find("intend.others")
+	if told && (s.Has("intend.mine") || s.chinese() && plans && s.beginsWithTime() && plan.Start < others.Start && !s.asksWithoutMark()) {
+		told = false
+	}
 	switch {
 	case s.Has("intend.dropped") && !s.asks():
 		n.Closes = "dropped"
@@ -67,12 +71,14 @@ func (s *sentence) intention(m *reasoner.Message, all []sentence, i int) (n reas
 		return n, false, false
 	case s.Has("intend.goal"):
 		n.Kind = "goal"
-	case s.Has("intend.others"):
+	case s.acts() && dueAt(&n)(s.due(m, pattern.Match{})):
+		n.Kind = "reminder"
+	case told, s.Has("intend.answers"):
 		return n, false, false
 	case s.Has("intend.done"):
 		n.Closes = "done"
 		return n, false, true
-	case plans, s.beginsWithTime():
+	case plans, s.beginsWithTime(), s.appointment(m):
 		n.Kind = "intention"
 	default:
 		return n, false, false
@@ -160,13 +166,13 @@ func (s *sentence) due(m *reasoner.Message, at pattern.Match) (when.Due, bool) {
 // dueNear returns when the i-th sentence says that something is due, or the sentences before or after it.
 func dueNear(m *reasoner.Message, all []sentence, i int, at pattern.Match) (when.Due, bool) {
 	own, ok := all[i].due(m, at)
-	if ok && own.Dated && (own.Recurrence == "" || strings.Contains(own.Recurrence, ";BY") || i == 0) {
+	if ok && own.Dated && own.Precision != when.DueYear && (own.Recurrence == "" || strings.Contains(own.Recurrence, ";BY") || i == 0) {
 		return own, true
 	}
 	text := all[i].text
 	for before := i - 1; before >= max(0, i-maxBefore); before-- {
 		text = all[before].text + " " + text
-		if d, found := when.FindDue(text, m.Time); found && (d.Dated || !ok) &&
+		if d, found := when.FindDue(text, m.Time); found && (d.Dated || !ok) && d.Precision != when.DueYear &&
 			(own.Recurrence == "" || d.Recurrence == own.Recurrence && !d.Time.Equal(own.Time)) {
 			return d, true
 		}
@@ -238,6 +244,29 @@ func (s *sentence) from(m pattern.Match) string {
 		end++
 	}
 	return s.text[s.Tokens[m.Start].Start:s.Tokens[end-1].End]
+}
+
+// acts reports whether a sentence is a bare imperative of something that a person does in their own life, which an
+// assistant can only remind of: "Thaw the turkey".
+func (s *sentence) acts() bool {
+	if s.chinese() {
+		part := s.Len("due.part_of_day", 0)
+		return part > 0 && s.Len("intend.act.zh", part) > 0 && !s.asksWithoutMark()
+	}
+	return s.Has("intend.act")
+}
+
+// maxAppointment is the maximum number of tokens of an appointment without a verb.
+const maxAppointment = 14
+
+// appointment reports whether an English sentence names something, a day and an hour, and says no more: "book club
+// Thursday 8 pm".
+func (s *sentence) appointment(m *reasoner.Message) bool {
+	if s.chinese() || len(s.Tokens) > maxAppointment || s.Has("intend.no_appointment") || s.Has("time.behind") {
+		return false
+	}
+	d, ok := when.FindDue(s.text, m.Time)
+	return ok && d.Dated && d.Precision == when.DueMinute
 }
 
 // beginsWithTime reports whether a sentence begins with a time and goes on with something to do: 下周三交报告. In English that

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
@@ -104,7 +105,23 @@ func (r *reader) due() (Due, bool) {
 			d.Time = r.at(day, clock.hour+12, clock.minute)
 		}
 	}
-	return d, ok && !d.end().Before(r.said)
+	if !ok {
+		return r.partOfDay()
+	}
+	return d, !d.end().Before(r.said)
+}
+
+// partOfDay returns the day of a part of the day that is named without a day: today, or tomorrow if that is over.
+func (r *reader) partOfDay() (Due, bool) {
+	m, ok := r.text.Find("due.part_of_day")
+	if !ok {
+		return Due{}, false
+	}
+	day := r.day(0)
+	if until, _ := strconv.Atoi(m.Value); r.said.Hour() >= until {
+		day = r.day(1)
+	}
+	return Due{Time: r.at(day, 0, 0), Precision: DueDay}, true
 }
 
 // end returns the end of the day, week, month or year of a time.
@@ -153,6 +170,9 @@ func (r *reader) clock() (c clockTime, ok bool) {
 	}
 	c.hour, c.minute = number(&m, "hour"), number(&m, "minute")
 	night, dawn := r.text.HasIn("due.night", m.Start-4, m.End+4), r.text.HasIn("due.dawn", m.Start-4, m.End+4)
+	if !night && !dawn {
+		night, dawn = r.text.HasIn("due.night", 0, m.Start), r.text.HasIn("due.dawn", 0, m.Start)
+	}
 	switch m.Value {
 	case "noon":
 		return clockTime{hour: 12}, true
@@ -305,6 +325,11 @@ func (r *reader) nameOf(m *pattern.Match) (Due, bool) {
 		return dayIn(n)
 	case "weeksday":
 		return dayIn(7*count + n)
+	case "monthsday":
+		return r.midnight(y, month+time.Month(count), today), true
+	case "weeklater": // Friday, or what is left of the week
+		friday := r.weekday(0, time.Friday)
+		return r.midnight(y, month, max(today+1, today+int(friday.Sub(r.day(0)).Hours()/24))), true
 	case "weekday":
 		return r.midnight(r.nearest(weekday, 1).AddDate(0, 0, 7*n).Date()), true
 	case "week":
@@ -399,8 +424,18 @@ func (r *reader) nth(y int, m time.Month, nth int, weekday time.Weekday) Due {
 	return r.midnight(day.Date())
 }
 
-// holiday returns the day n days after a holiday: month-day, or month-nth-weekday.
+// holiday returns the day n days after a holiday: month-day, month-nth-weekday, or year-month-day of each year.
 func (r *reader) holiday(name string, n int) (Due, bool) {
+	if dates := strings.Fields(name); len(dates) > 1 {
+		for _, date := range dates {
+			if t, err := time.Parse("2006-1-2", date); err == nil {
+				if d := r.midnight(t.Year(), t.Month(), t.Day()+n); !d.end().Before(r.said) {
+					return d, true
+				}
+			}
+		}
+		return Due{}, false
+	}
 	var month, day, weekday int
 	on := func(y int) Due { return r.midnight(y, time.Month(month), day+n) }
 	if _, err := fmt.Sscanf(name, "%d-%d-%d", &month, &day, &weekday); err == nil {
@@ -526,7 +561,7 @@ func (r *reader) weekdaysAfter(m *pattern.Match) string {
 		if n == 0 {
 			n = add("due.weekdays", i)
 		}
-		if n == 0 && i >= m.End {
+		if n == 0 && i >= m.End && r.text.Tokens[m.Start].Lower[0] >= utf8.RuneSelf { // every Monday 7.30
 			n = add("due.weekday.zh", i)
 		}
 		if word := r.text.Tokens[i].Lower; n == 0 && i >= m.End && !slices.Contains(betweenDays, word) {
