@@ -21,6 +21,8 @@ create table oxbow.instructions (
   external_id text,
   constraint user_id_length check (octet_length(user_id) between 1 and 255
     or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
+  constraint reason_length check (coalesce(octet_length(reason) <= 10000, true)
+    or oxbow.reject('reason', reason, 'must have at most 10,000 bytes')),
   constraint content_length check (content ~ '\S' and octet_length(content) <= 2000
     or oxbow.reject('content', content, 'must not be blank or longer than 2,000 bytes')),
   constraint aspect_known check (aspect in ('language', 'length', 'address', 'tone', 'format', 'avoid', 'other')
@@ -61,6 +63,8 @@ create table oxbow.skills (
   reason        text,
   constraint user_id_length check (octet_length(user_id) between 1 and 255
     or oxbow.reject('user_id', user_id, 'must have 1 to 255 bytes')),
+  constraint reason_length check (coalesce(octet_length(reason) <= 10000, true)
+    or oxbow.reject('reason', reason, 'must have at most 10,000 bytes')),
   constraint name_length check (name ~ '\S' and octet_length(name) <= 200
     or oxbow.reject('name', name, 'must not be blank or longer than 200 bytes')),
   constraint situation_length check (octet_length(situation) <= 2000

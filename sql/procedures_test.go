@@ -40,19 +40,20 @@ func TestInstruct(t *testing.T) {
 
 	for call, why := range map[string]string{
 		"instruct($1, ' ')": "content must not be blank", "instruct($1, repeat('x', 2001))": "content must not",
-		"instruct($1, 'a', 'mood')":                  "aspect must be",
-		"instruct($1, 'a', context => 'gym')":        "context must be",
-		"instruct($1, 'a', priority => 101)":         "priority must be",
-		"end_instruction($1, gen_random_uuid())":     "no instruction",
-		"learn_skill($1, ' ', '{a}')":                "name must not be blank",
-		"learn_skill($1, 'a', '{}')":                 "steps must be",
-		"learn_skill($1, 'a', null)":                 "steps must be",
-		"skill_outcome($1, gen_random_uuid(), true)": "no skill",
-		"skills_for($1, 'a', 0)":                     "max_results must be",
-		"instruct($1 || 'x', 'Answer in Greek')":     "may not see",
-		"learn_skill($1 || 'x', 'a', '{a}')":         "may not see",
-		"drop_skill($1, gen_random_uuid())":          "no skill",
-		"instruct($1, 'a', external_id => '')":       "external_id must have",
+		"instruct($1, 'a', 'mood')":                                        "aspect must be",
+		"instruct($1, 'a', context => 'gym')":                              "context must be",
+		"instruct($1, 'a', priority => 101)":                               "priority must be",
+		"end_instruction($1, gen_random_uuid())":                           "no instruction",
+		"end_instruction($1, oxbow.instruct($1, 'a'), repeat('x', 10001))": "reason must have",
+		"learn_skill($1, ' ', '{a}')":                                      "name must not be blank",
+		"learn_skill($1, 'a', '{}')":                                       "steps must be",
+		"learn_skill($1, 'a', null)":                                       "steps must be",
+		"skill_outcome($1, gen_random_uuid(), true)":                       "no skill",
+		"skills_for($1, 'a', 0)":                                           "max_results must be",
+		"instruct($1 || 'x', 'Answer in Greek')":                           "may not see",
+		"learn_skill($1 || 'x', 'a', '{a}')":                               "may not see",
+		"drop_skill($1, gen_random_uuid())":                                "no skill",
+		"instruct($1, 'a', external_id => '')":                             "external_id must have",
 	} {
 		require.ErrorContains(t, fails(t, tx, "select oxbow."+call, ann(t)), why, call)
 	}

@@ -556,6 +556,7 @@ CREATE TABLE oxbow.instructions (
     CONSTRAINT external_id_length CHECK ((COALESCE(((octet_length(external_id) >= 1) AND (octet_length(external_id) <= 1024)), true) OR oxbow.reject('external_id'::text, external_id, 'must have 1 to 1024 bytes'::text))),
     CONSTRAINT instructions_source_check CHECK ((source = ANY (ARRAY['app'::text, 'conversation'::text]))),
     CONSTRAINT priority_range CHECK ((((priority >= '-100'::integer) AND (priority <= 100)) OR oxbow.reject('priority'::text, (priority)::text, 'must be between -100 and 100'::text))),
+    CONSTRAINT reason_length CHECK ((COALESCE((octet_length(reason) <= 10000), true) OR oxbow.reject('reason'::text, reason, 'must have at most 10,000 bytes'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 
@@ -2198,6 +2199,7 @@ CREATE TABLE oxbow.skills (
     reason text,
     CONSTRAINT name_length CHECK ((((name ~ '\S'::text) AND (octet_length(name) <= 200)) OR oxbow.reject('name'::text, name, 'must not be blank or longer than 200 bytes'::text))),
     CONSTRAINT preconditions_number CHECK ((((cardinality(preconditions) <= 20) AND (octet_length((preconditions)::text) <= 20000)) OR oxbow.reject('preconditions'::text, (cardinality(preconditions) || ' conditions'::text), 'must be at most 20, of at most 20,000 bytes together'::text))),
+    CONSTRAINT reason_length CHECK ((COALESCE((octet_length(reason) <= 10000), true) OR oxbow.reject('reason'::text, reason, 'must have at most 10,000 bytes'::text))),
     CONSTRAINT situation_length CHECK (((octet_length(situation) <= 2000) OR oxbow.reject('situation'::text, situation, 'must have at most 2,000 bytes'::text))),
     CONSTRAINT skills_source_check CHECK ((source = ANY (ARRAY['app'::text, 'conversation'::text]))),
     CONSTRAINT steps_number CHECK (((((cardinality(steps) >= 1) AND (cardinality(steps) <= 50)) AND (octet_length((steps)::text) <= 20000)) OR oxbow.reject('steps'::text, (cardinality(steps) || ' steps'::text), 'must be 1 to 50, of at most 20,000 bytes together'::text))),

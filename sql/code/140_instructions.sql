@@ -122,7 +122,7 @@ begin
           perform oxbow.close_intention(_user_id, _id, 'dropped', _found.content);
         end if;
       end if;
-      update oxbow.instructions i set ended_at = now(), reason = _found.content
+      update oxbow.instructions i set ended_at = now(), reason = left(_found.content, 2000)
        where i.user_id = _user_id and i.ended_at is null
          and case when _found.aspect <> '' then i.aspect = _found.aspect else i.id = _id end;
       continue;
