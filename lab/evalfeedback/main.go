@@ -3,9 +3,10 @@
 //	go -C lab run ./evalfeedback RECORDS
 //
 // RECORDS is a file for oxbow eval. For 200 of its questions, the best of the five first memories that does not answer
-// the question is complained about. It prints how many of these come back among the first five for the same question,
-// and for it asked politely or shortened. It also prints how many of as many questions of the same people about other
-// conversations get the same ten memories as before. It does so before and after the job dispatch counts the complaints.
+// the question is complained about, each memory once. It prints how many of these come back among the first five for the
+// same question, and for it asked politely or shortened. It also prints how many of as many questions of the same people
+// about other conversations get the same ten memories as before. It does so before and after the job dispatch counts the
+// complaints.
 package main
 
 import (
@@ -97,7 +98,8 @@ func command(ctx context.Context) {
 		}
 		ids, external := recall(q.User, q.Text, first)
 		for n, id := range ids {
-			if len(about) < complaints && !slices.Contains(q.Gold, external[n]) {
+			again := slices.ContainsFunc(about, func(a asked) bool { return a.wrong == id })
+			if len(about) < complaints && !again && !slices.Contains(q.Gold, external[n]) {
 				about = append(about, asked{q, id})
 				break
 			}
