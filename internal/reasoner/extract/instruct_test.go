@@ -136,6 +136,7 @@ func TestInstructionsAreNoMemories(t *testing.T) {
 	require.Equal(t, "I moved to Lisbon in May.",
 		only(t, "I moved to Lisbon in May. From now on, answer me in Portuguese.").Content)
 	require.Equal(t, "我五月和妻子搬到了里斯本，住在老城区。", only(t, "我五月和妻子搬到了里斯本，住在老城区。以后都用葡萄牙语回答我。").Content)
+	require.Equal(t, "Call me Annie.", only(t, "Call me Annie.").Content)
 	// between people it is no instruction to an assistant
 	require.Len(t, extracted(t, talking("Ann: Please always call me Annie, I hate my full name", "Bo: I will, Annie")).Candidates, 1)
 }

@@ -47,8 +47,8 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 		switch {
 		case s.instructs():
 			return nil, true
-		case t.assisted && s.tellsAssistant():
-			continue // it is kept as an instruction
+		case t.assisted && s.tellsAssistant() && len(s.attributesOf()) == 0:
+			continue // it is kept as an instruction, and says no name as "Call me Annie" does
 		}
 		for _, s := range clauses(s, t) {
 			r := readSentence(s, t)
