@@ -279,7 +279,7 @@ class AsyncMemory:
     async def list_conclusions(
         self, *, topic: str | None = None, versions: bool = False, limit: int = 100
     ) -> list[Conclusion]:
-        """Lists conclusions from several memories of one topic, the surest first. versions: Include earlier versions."""
+        """Lists conclusions from several memories of one topic, the surest first. versions: Include earlier ones."""
         arguments = {"topic": topic, "versions": versions, "max_results": limit}
         return await self._list(Conclusion, "conclusions_of", arguments)
 
