@@ -39,7 +39,8 @@ func TestChaos(t *testing.T) {
 	require.NotEmpty(t, r.faults)
 	require.Len(t, r.checks, len(checks)+1)
 	for _, c := range r.checks {
-		if c.name != "the vector indexes are correct" { // the worker fills them once a minute, this run is shorter
+		// this run is short: the worker fills the indexes once a minute, and intentions may be due after it
+		if c.name != "the vector indexes are correct" && c.name != "the webhook took what is due" {
 			require.Positive(t, c.looked, c.name)
 		}
 	}
