@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/language"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/pattern"
@@ -39,7 +40,9 @@ func (*Extractor) Extract(ctx context.Context, c reasoner.Conversation) (reasone
 	}
 	recalled := readHeld(c.Recalled)
 	var notes []note
+	hear(&x, c.Messages)
 	t := talkOf(c.Messages)
+	t.heard = x
 	for i := range c.Messages {
 		if err := ctx.Err(); err != nil {
 			return reasoner.Extraction{}, err
@@ -67,7 +70,6 @@ func (*Extractor) Extract(ctx context.Context, c reasoner.Conversation) (reasone
 		x.Candidates = append(x.Candidates, candidateOf(c.Messages, &notes[i]))
 	}
 	x.Used = recalled.used(c)
-	hear(&x, c.Messages)
 	return x, nil
 }
 
@@ -89,12 +91,12 @@ func sameSpeaker(a, b *reasoner.Message) bool { return a.Role == b.Role && a.Spe
 
 // talk is what is known of a conversation.
 type talk struct {
-	names    []string // the first names of the speakers, in lower case: they are addressed, not talked about
-	assisted bool     // a person speaks to an assistant
+	names []string            // the first names of the speakers, in lower case: they are addressed, not talked about
+	heard reasoner.Extraction // its instructions and procedures
 }
 
 func talkOf(messages []reasoner.Message) *talk {
-	t := &talk{assisted: toAssistant(messages)}
+	t := &talk{}
 	for i := range messages {
 		if i > 0 && messages[i].Speaker == messages[i-1].Speaker {
 			continue
@@ -105,6 +107,19 @@ func talkOf(messages []reasoner.Message) *talk {
 		}
 	}
 	return t
+}
+
+// told reports whether a sentence of a message was heard as an instruction or as a part of a procedure, which is no
+// memory as well. One that states something about the person is: "Call me Annie".
+func (t *talk) told(m *reasoner.Message, s *sentence) bool {
+	if slices.ContainsFunc(t.heard.Procedures, func(p reasoner.Procedure) bool { return p.Source == m.ID }) &&
+		(s.Has("skill.when") || s.Has("skill.first") || s.Has("skill.then")) {
+		return true
+	}
+	text := oneline.Of(s.text)
+	return slices.ContainsFunc(t.heard.Instructions, func(n reasoner.Instruction) bool {
+		return n.Source == m.ID && n.Text == text
+	}) && len(s.attributesOf()) == 0
 }
 
 // takesPart reports whether a word in lower case is the name of a speaker, or a short form of it.

@@ -21,11 +21,15 @@ func instructionsOf(m *reasoner.Message) (heard []reasoner.Instruction) {
 	sentences, _ := split(m.Content)
 	for i := range sentences {
 		s := &sentences[i]
-		if !s.tellsAssistant() {
+		if utf8.RuneCountInString(s.text) > maxInstruction || s.instructs() || s.quotes() {
 			continue
 		}
-		n := reasoner.Instruction{Text: oneline.Of(s.text), Source: m.ID, Aspect: aspectOf(s)}
-		if n.Ends = s.endsInstruction(); !n.Ends {
+		n := reasoner.Instruction{Text: oneline.Of(s.text), Source: m.ID, Aspect: aspectOf(s), Ends: s.endsInstruction()}
+		switch {
+		case n.Ends:
+		case !s.standing():
+			continue
+		default:
 			n.Here = s.Has("instruct.here")
 			n.Aspect = cmp.Or(n.Aspect, "other")
 			if context := contextOf([]reading{{sentence: *s}}); context != "general" {
@@ -55,12 +59,6 @@ func aspectOf(s *sentence) string {
 		}
 	}
 	return first
-}
-
-// tellsAssistant reports whether a sentence gives or ends a standing instruction.
-func (s *sentence) tellsAssistant() bool {
-	return utf8.RuneCountInString(s.text) <= maxInstruction && !s.instructs() && !s.quotes() &&
-		(s.endsInstruction() || s.standing())
 }
 
 // standing reports whether a sentence asks the assistant for something that holds from now on.

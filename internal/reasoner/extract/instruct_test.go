@@ -133,6 +133,8 @@ func TestInstructionsAreNoMemories(t *testing.T) {
 	} {
 		require.Empty(t, extracted(t, talking("user: "+text)).Candidates, text)
 	}
+	require.Equal(t, "My sister Lea lives in Bonn.", only(t, "My sister Lea lives in Bonn. When I send you a receipt, "+
+		"first note the amount, then file it under taxes, and finally tell me the total.").Content)
 	require.Equal(t, "I moved to Lisbon in May.",
 		only(t, "I moved to Lisbon in May. From now on, answer me in Portuguese.").Content)
 	require.Equal(t, "我五月和妻子搬到了里斯本，住在老城区。", only(t, "我五月和妻子搬到了里斯本，住在老城区。以后都用葡萄牙语回答我。").Content)

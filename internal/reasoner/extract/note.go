@@ -38,17 +38,12 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 	var kept []reading
 	var weight float64
 	anchored := false
-	if t.assisted {
-		if _, taught := procedureOf(&messages[i]); taught {
-			return nil, false
-		}
-	}
 	for _, s := range sentences {
 		switch {
 		case s.instructs():
 			return nil, true
-		case t.assisted && s.tellsAssistant() && len(s.attributesOf()) == 0:
-			continue // it is kept as an instruction, and says no name as "Call me Annie" does
+		case t.told(&messages[i], &s):
+			continue
 		}
 		for _, s := range clauses(s, t) {
 			r := readSentence(s, t)
