@@ -22,6 +22,7 @@ func feedbackCommand(a *app) *cobra.Command {
   outdated      it is no longer true: a fact ends
   not_about_me  it is about somebody else: the memory is forgotten, or the trait dissolved
   too_much      it is mentioned too often: recall leaves it out for questions similar to --query
+
 When several signals agree, the job dispatch also changes the weight of the memory or the confidence of the
 trait: see "oxbow adjustments". Print the id of the signal. Without --user, search the memories of all users.`,
 		Example: `  oxbow feedback 0198c2f6-7f0e-7bb2-9a52-0d7a51e9f5c1 wrong --user ada --query "Where does Lena work?"`,

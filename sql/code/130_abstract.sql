@@ -292,7 +292,8 @@ begin
       update oxbow.topics t
          set refused = _refused, due = t.due and not _refused
         from oxbow.conclusions c
-       where (_refused or new.forgotten_by is distinct from 'auto') and c.user_id = new.user_id and c.memory_type = 'fact' and c.memory_id = new.id
+       where (_refused or new.forgotten_by is distinct from 'auto')
+         and c.user_id = new.user_id and c.memory_type = 'fact' and c.memory_id = new.id
          and t.user_id = c.user_id and t.topic = c.topic;
     end if;
     return null;
@@ -328,12 +329,11 @@ declare
   t text;
 begin
   foreach t in array array['memories_fact', 'memories_episodic'] loop
-    if not exists (select from pg_trigger g where g.tgrelid = ('oxbow.' || t)::regclass and g.tgname = 'leave_topics') then
-      execute format('create trigger leave_topics after update of expired_at, forgotten_at, sensitivity on oxbow.%I
-        for each row when (old.expired_at is distinct from new.expired_at or old.forgotten_at is distinct from new.forgotten_at
-          or (old.sensitivity < 2) <> (new.sensitivity < 2))
-        execute function oxbow.leave_topics()', t);
-    end if;
+    execute format('create or replace trigger leave_topics after update of expired_at, forgotten_at, sensitivity
+      on oxbow.%I for each row
+      when (old.expired_at is distinct from new.expired_at or old.forgotten_at is distinct from new.forgotten_at
+        or (old.sensitivity < 2) <> (new.sensitivity < 2))
+      execute function oxbow.leave_topics()', t);
   end loop;
 end $$;
 
