@@ -194,9 +194,8 @@ language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('question_terms');
 
--- term_weights returns how well each term distinguishes a question of the user: ln(1 + n / (1 + df)), the inverse
--- document frequency among the user's memories. A term of 1,000 memories or more tells as little as one of all, so that
--- it need not be counted further.
+-- term_weights returns how well each term distinguishes a question of the user: its inverse document frequency (idf)
+-- among the user's memories. It counts at most 1,000 memories of a term; one of more tells as little as one of all.
 create or replace function oxbow.term_weights(_user_id text, _terms text[]) returns double precision[]
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_indexscan = off
@@ -205,7 +204,7 @@ declare
   _n constant bigint := (select coalesce(sum(s.documents), 0) from oxbow.memory_term_stats s where s.user_id = _user_id);
 begin
   return (
-    select array_agg(ln(1 + _n::double precision / (1 + case when d.n < 1000 then d.n else _n end)) order by a.nth)
+    select array_agg(oxbow.idf(_n, case when d.n < 1000 then d.n else _n end) order by a.nth)
       from unnest(_terms) with ordinality a(term, nth)
      cross join lateral (
        select count(*) as n
