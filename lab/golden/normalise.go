@@ -46,7 +46,7 @@ var (
 	milliPattern  = regexp.MustCompile(`\b\d+(\.\d+)? (ms|µs)\b|"milliseconds": [\d.]+`)
 	spacePattern  = regexp.MustCompile(`  +|\t+`)
 	rulePattern   = regexp.MustCompile(`[─-]{4,}`)
-	spokenPattern = regexp.MustCompile(`(?m)^! [a-z() ]+: [\d,]+ of [\d,]+\n`) // progress, every few seconds
+	spokenPattern = regexp.MustCompile(`(?m)^! [a-z() ]+: [\d,]+( of [\d,]+)?\n`) // progress, every few seconds
 )
 
 // knownIDs are the ids in the scripts, their files and the samples.
