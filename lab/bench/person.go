@@ -34,7 +34,7 @@ func person(b *bench) {
 		filled = size
 	}, steps)
 	b.atMost("growth with a person's history, exponent of pages, the worst job or read", 0.1, slices.Max(exponents[1:]))
-	b.atMost("pages of a release of patterns, exponent with the users who share them", 1, exponents[0])
+	b.atMost("pages of a release of patterns, exponent with the users who share them", 0.1, exponents[0])
 }
 
 // jobSteps are what the jobs do about a change. Each writes the change first.
