@@ -339,7 +339,7 @@ var plants = []plant{
 		select 'recall', 'c', '{}', 'adopted', now() from generate_series(1, 2) returning version)
 		select max(version)::text from two`},
 	{"strategies", "one that gained nothing", `insert into oxbow.strategies (about, cause, changes, state, metric_before,
-		metric_after) values ('recall', 'c', '{}', 'tried', 0.5, 0.5) returning version::text`},
+		metric_after) values ('recall', 'c', '{}', 'rolled_back', 0.5, 0.5) returning version::text`},
 	{"strategies", "a policy that was not set", `insert into oxbow.strategies (about, cause, changes, state, metric_before,
 		metric_after, adopted_at, judged_at) values ('recall', 'c', '{"recall_weight": 0.123}', 'adopted', 0.5, 0.6,
 		now() + interval '1 day', now()) returning version::text`},

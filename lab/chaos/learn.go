@@ -111,7 +111,7 @@ var lessons = []rule{
 		select user_id, id, format('%s to %s', before, after) from oxbow.adjustments where before = after`},
 	{"feedback", "an adjustment because of signals about its memory", `
 		select a.user_id, a.id, a.signals from oxbow.adjustments a
-		 where cardinality(a.signals) = 0 or exists (
+		 where cardinality(a.signals) = 0 or a.kind <> 'skill' and exists (
 		   select from unnest(a.signals) g(id) join oxbow.feedback_signals s on s.user_id = a.user_id and s.id = g.id
 		    where not exists (select from oxbow.feedback_subjects f where f.user_id = a.user_id
 		      and f.signal_id = s.id and f.memory_id = a.memory_id))`},
