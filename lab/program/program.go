@@ -17,17 +17,25 @@ var (
 	built    = map[string]bool{}
 )
 
+// Root returns the directory of the source.
+func Root(ctx context.Context) (string, error) {
+	dir, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/oxbow-memory/oxbow").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the source of oxbow: %w", err)
+	}
+	return strings.TrimSpace(string(dir)), nil
+}
+
 // Build returns the path of the program, built with the tags from the source as it is at the first
 // call. Processes share the file, and an unchanged program is not linked again. It is not the file
 // of make build, which a developer may be writing.
 func Build(ctx context.Context, tags ...string) (string, error) {
 	building.Lock()
 	defer building.Unlock()
-	dir, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/oxbow-memory/oxbow").Output()
+	root, err := Root(ctx)
 	if err != nil {
-		return "", fmt.Errorf("find the source of oxbow: %w", err)
+		return "", err
 	}
-	root := strings.TrimSpace(string(dir))
 	binary := filepath.Join(root, "bin", strings.Join(append([]string{"oxbow", "for", "tests"}, tags...), "-"))
 	if built[binary] {
 		return binary, nil
