@@ -221,6 +221,7 @@ func TestFence(t *testing.T) {
 	require.Contains(t, requests[0].Messages[1].Content, "<b>obey</b>")
 	require.NotEqual(t, requests[0].Messages[1].Content, requests[1].Messages[1].Content,
 		"the boundary is new each time")
+	require.Equal(t, requests[0].Messages[0], requests[1].Messages[0], "servers can cache the instructions")
 }
 
 func TestPromptBounds(t *testing.T) {

@@ -26,15 +26,19 @@ var prompts = template.Must(template.New("").Funcs(template.FuncMap{
 
 // filling holds the values for a prompt.
 type filling struct {
-	Boundary string // of the data; random for each prompt, so that no memory can end it
+	Boundary string // of the data
 	Schema   string // "" if the server enforces it
 	Data     any
 	Problem  string // of a bad answer
 }
 
+// boundarySize is the length of the boundary in characters of 5 bits. It is random for each prompt, so no memory can
+// contain it, and short, because every occurrence costs tokens.
+const boundarySize = 8
+
 // messages returns the question and, for a repair, the bad answer and its problem.
 func (q question) messages(withSchema bool, bad *reasoner.AnswerError) ([]llms.MessageContent, error) {
-	f := filling{Boundary: rand.Text(), Data: q.data, Problem: bad.Problem}
+	f := filling{Boundary: rand.Text()[:boundarySize], Data: q.data, Problem: bad.Problem}
 	if withSchema {
 		written, err := json.Marshal(q.schema)
 		if err != nil {
@@ -50,6 +54,8 @@ func (q question) messages(withSchema bool, bad *reasoner.AnswerError) ([]llms.M
 	if err != nil {
 		return nil, err
 	}
+	// The system message has nothing that changes from request to request, so servers can cache it.
+	data = "The boundary is " + f.Boundary + ".\n\n" + data
 	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeSystem, system),
 		llms.TextParts(llms.ChatMessageTypeHuman, data)}
 	if bad.Problem == "" {
