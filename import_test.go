@@ -124,7 +124,7 @@ func TestImportRefusesBadLines(t *testing.T) {
 			"content must not be longer than 1 MiB"},
 		{"NUL", `{"user": "ann", "content": "a\u0000b"}`, `content must not contain a NUL character, got "a\x00b"`},
 		{"unknown type of line", `{"type": "memoir", "user": "ann", "content": "x"}`,
-			`type must be memory, question, or a table of an export, got "memoir"`},
+			`type must be memory, question, point, or a table of an export, got "memoir"`},
 		{"unknown type of memory", `{"user": "ann", "content": "x", "memory_type": "general"}`,
 			`memory_type must be fact, episodic, trait or document, got "general"`},
 		{"trait", `{"user": "ann", "content": "x", "memory_type": "trait"}`,

@@ -233,7 +233,7 @@ func (s *importSource) read(line []byte) ([]any, error) {
 		}
 		s.report.Memories++
 		return append([]any{int64(s.lines.Number)}, m...), nil
-	case kind == "question":
+	case kind == "question" || kind == "point": // of oxbow eval
 		s.report.Ignored++
 		return nil, nil
 	case slices.Contains(s.tables, kind):
@@ -252,7 +252,7 @@ func (s *importSource) read(line []byte) ([]any, error) {
 		row[0], row[len(row)-2], row[len(row)-1] = int64(s.lines.Number), kind, record
 		return row, nil
 	}
-	return nil, Invalid("type", kind, "must be memory, question, or a table of an export")
+	return nil, Invalid("type", kind, "must be memory, question, point, or a table of an export")
 }
 
 // copyColumns lists the columns after n. The last two are for records.

@@ -30,6 +30,7 @@ type evalFlags struct {
 	work          workFlags
 	keep, extract bool
 	limit         int
+	minScore      float64
 	user          string
 }
 
@@ -49,6 +50,17 @@ category and in total: recall@k, the mean share of a question's gold memories am
 hit@k, the share of questions with at least one. Finally, even after an interrupt, it erases the temporary
 users.
 
+A question may also have
+
+  "gold_sessions":[S,…]  instead of gold or as well: sessions that should be among the first k distinct sessions
+  "unwanted":[ID,…]      memories that must not come back; without it, all that are not gold
+  "at":RFC3339           when it is asked: later memories are not found
+  "metadata":{…}         the memories' metadata must contain it
+
+An empty gold says that nothing is known. If a question has unwanted or an empty gold, or with --min-score, the
+command prints the precision: the mean share of gold memories among the first 20 results that are gold or unwanted;
+and for how many questions about which nothing is known nothing came back.
+
 A file may hold lives instead, such as examples/weights.jsonl (docs/weight.md): what happens to a user's memories,
 and which of them must then outweigh, outrank or replace others. The command plays them as a worker, which also runs
 other waiting jobs of the database, and prints the checks that do not hold.
@@ -60,6 +72,9 @@ the mean reciprocal rank of the first used memory, and F1.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.limit < 0 {
 				return usagef("invalid --limit-questions %d: expected 0 or more", flags.limit)
+			}
+			if !(flags.minScore >= 0) {
+				return usagef("invalid --min-score %v: expected 0 or more", flags.minScore)
 			}
 			if (len(args) == 1) == (flags.user != "") {
 				return usagef("expected either FILE or --user")
@@ -74,6 +89,7 @@ the mean reciprocal rank of the first used memory, and F1.`,
 	a.jsonFlag(f)
 	f.BoolVar(&flags.keep, "keep", false, "do not erase the temporary users")
 	f.IntVar(&flags.limit, "limit-questions", 0, "ask only this many questions, spread over the file, or the latest of a user (default: all, or molt_sample)")
+	f.Float64Var(&flags.minScore, "min-score", 0, "recall only memories with at least this score (default: all)")
 	userFlag(f, &flags.user, "user whose answers to ask again")
 	f.BoolVar(&flags.extract, "extract", false,
 		"load the memories as messages, extract memories from them, and count their sources as results")
@@ -81,6 +97,7 @@ the mean reciprocal rank of the first used memory, and F1.`,
 	flags.work.reasoner.add(f, &flags.work.cfg)
 	cmd.MarkFlagsMutuallyExclusive("user", "keep")
 	cmd.MarkFlagsMutuallyExclusive("user", "extract")
+	cmd.MarkFlagsMutuallyExclusive("user", "min-score")
 	return cmd
 }
 
@@ -132,7 +149,7 @@ func (a *app) evalQuestions(ctx context.Context, run *evaluation) error {
 			a.printf("%s extracted from %s (%.2f per message).\n", count(run.loaded, "memory"),
 				count(run.messages, "message"), float64(run.loaded)/float64(run.messages))
 		}
-		a.printReport(report, run.loaded, len(run.set.Users), run.model)
+		a.printReport(report, len(spread(run.set.Questions, run.flags.limit)), run.loaded, len(run.set.Users), run.model)
 	})
 }
 
@@ -168,17 +185,14 @@ func readEvaluation(name string, file []byte) (*eval.Set, error) {
 		return nil, fmt.Errorf("%s: %w", shownName(name), err)
 	}
 	if len(set.Questions) == 0 {
-		return nil, fmt.Errorf("%s has no questions with gold memories: add lines like "+
+		return nil, fmt.Errorf("%s has no questions: add lines like "+
 			`{"type":"question","user":U,"question":Q,"gold":[ID]}`, shownName(name))
 	}
 	return set, nil
 }
 
-// warnAboutGold warns about questions that cannot be measured and gold ids that cannot be found.
+// warnAboutGold warns about gold ids that cannot be found.
 func (a *app) warnAboutGold(name string, set *eval.Set) {
-	if set.Unanswerable > 0 {
-		a.say("%s: skipped %s without gold memories.", shownName(name), count(set.Unanswerable, "question"))
-	}
 	for i, m := range set.Missing {
 		if i == shownMissing {
 			a.say("… and %s more.", thousands(len(set.Missing)-shownMissing))
@@ -237,56 +251,62 @@ func (r *evaluation) ask(ctx context.Context, questions []eval.Question) (eval.R
 	bar := r.progress("ask", int64(len(questions)))
 	defer bar.end()
 	var tally eval.Tally
-	if _, _, err := r.question(ctx, questions[0]); err != nil {
+	if _, err := r.question(ctx, questions[0]); err != nil {
 		return eval.Report{}, err
 	}
+	precise := r.flags.minScore > 0
 	for _, q := range questions {
-		rank, took, err := r.question(ctx, q)
+		answer, err := r.question(ctx, q)
 		if err != nil {
 			return eval.Report{}, err
 		}
-		tally.Add(q.Category, rank, took)
+		tally.Add(q.Category, answer)
+		precise = precise || q.Unwanted != nil || q.Nothing()
 		bar.add(1)
 	}
-	return tally.Report(), nil
+	report := tally.Report()
+	if precise {
+		report.Precision = tally.Precision()
+	}
+	return report, nil
 }
 
-// question recalls memories, and returns the rank of each gold memory, 0 if it was not found, and the duration of the
-// recall.
-func (r *evaluation) question(ctx context.Context, q eval.Question) ([]int, time.Duration, error) {
+// question recalls memories and returns what a question got.
+func (r *evaluation) question(ctx context.Context, q eval.Question) (none eval.Answer, err error) {
+	query := oxbow.Query{UserID: r.prefix + q.User, Text: q.Text, Limit: eval.Depth, MinScore: r.flags.minScore,
+		ValidAsOf: q.At, Now: q.At}
+	if len(q.Sessions) > 0 {
+		query.Limit = eval.SessionDepth
+	}
+	if q.Metadata != nil {
+		query.Metadata = q.Metadata
+	}
 	begun := time.Now()
-	found, err := r.client.Recall(ctx, oxbow.Query{UserID: r.prefix + q.User, Text: q.Text, Limit: eval.Depth})
+	found, err := r.client.Recall(ctx, query)
 	took := time.Since(begun)
 	if err == nil {
 		err = found.Degraded // only half of the channels would be measured
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("question on line %d: %w", q.Line, err)
+		return none, fmt.Errorf("question on line %d: %w", q.Line, err)
 	}
-	place := map[string]int{}
-	turns := 0
-	for i, m := range found.Memories {
+	var results [][]string // the ids of each
+	var sessions [][]string
+	seen := map[string]bool{}
+	for _, m := range found.Memories {
 		if r.messages > 0 { // each cited message counts as a result
 			for _, id := range r.sources[m.ID] {
-				if turns++; place[id] == 0 {
-					place[id] = turns
-				}
+				results = append(results, []string{id})
 			}
-			continue
+		} else {
+			results = append(results, []string{m.ID.String(), m.ExternalID})
 		}
-		place[m.ID.String()] = i + 1
-		if m.ExternalID != "" {
-			place[m.ExternalID] = i + 1
-		}
-	}
-	rank := make([]int, len(q.Gold))
-	for i, id := range q.Gold {
-		rank[i] = place[id]
-		if parsed, err := uuid.Parse(id); err == nil && rank[i] == 0 {
-			rank[i] = place[parsed.String()]
+		if m.SessionID != "" && !seen[m.SessionID] {
+			seen[m.SessionID] = true
+			sessions = append(sessions, []string{m.SessionID})
 		}
 	}
-	return rank, took, nil
+	return q.Answer(results, sessions, took), nil
 }
 
 // clear erases the loaded data, even if ctx has ended.
@@ -314,9 +334,34 @@ func (r *evaluation) clear(ctx context.Context, keep bool) error {
 	return nil
 }
 
-func (a *app) printReport(report eval.Report, memories int64, users int, model store.EmbeddingModel) {
+func (a *app) printReport(report eval.Report, questions int, memories int64, users int, model store.EmbeddingModel) {
 	a.printf("%s, %s of %s, vectors of %s\n\n",
-		count(report.All.N, "question"), count(memories, "memory"), count(users, "user"), model)
+		count(questions, "question"), count(memories, "memory"), count(users, "user"), model)
+	a.printScores(report.Scores)
+	if report.Sessions != nil {
+		a.printf("\nSessions:\n\n")
+		a.printScores(*report.Sessions)
+	}
+	if p := report.Precision; p != nil {
+		a.printf("\nThe precision of %s is %.3f", count(p.N, "question"), p.Precision)
+		if report.All.N > 0 {
+			a.printf(" at a recall of %.3f", p.Recall)
+		}
+		a.printf(".\n")
+		if p.Unknown > 0 {
+			a.printf("Nothing came back for %.3f of %s about which nothing is known.\n", p.Silent,
+				count(p.Unknown, "question"))
+		}
+	}
+	l := report.Latency
+	a.printf("\nA recall took %.1f ms (median), %.1f ms (p95), %.1f ms (p99).\n", l.P50, l.P95, l.P99)
+}
+
+// printScores prints measures by category, if there are any.
+func (a *app) printScores(scores eval.Scores) {
+	if scores.All.N == 0 {
+		return
+	}
 	t := a.table("category", "#questions", "#recall@5", "#recall@10", "#recall@20", "#hit@5", "#hit@10", "#hit@20")
 	row := func(name string, s eval.Score) {
 		cells := []any{name, s.N}
@@ -325,11 +370,9 @@ func (a *app) printReport(report eval.Report, memories int64, users int, model s
 		}
 		t.add(cells...)
 	}
-	for _, name := range slices.Sorted(maps.Keys(report.Categories)) {
-		row(cmp.Or(name, "(none)"), report.Categories[name])
+	for _, name := range slices.Sorted(maps.Keys(scores.Categories)) {
+		row(cmp.Or(name, "(none)"), scores.Categories[name])
 	}
-	row("all", report.All)
+	row("all", scores.All)
 	t.print()
-	l := report.Latency
-	a.printf("\nA recall took %.1f ms (median), %.1f ms (p95), %.1f ms (p99).\n", l.P50, l.P95, l.P99)
 }

@@ -74,7 +74,37 @@ func TestEvalByHand(t *testing.T) {
 	require.Contains(t, r.err,
 		`line 8: the gold id "9" is not a memory of that user in the file; it counts as not found.`)
 	require.Contains(t, r.err, `line 9: the gold id "2" is not a memory of that user`)
-	require.Contains(t, r.err, "skipped 1 question without gold memories.")
+	require.Equal(t, &eval.Precision{N: 5, Precision: 0.6, Recall: 0.7, Unknown: 1, Silent: 1}, report.Precision)
+}
+
+// Sessions as gold, what must not come back, and questions asked at a time or of some memories.
+func TestEvalJudges(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	name := lines(t,
+		`{"type":"memory","user":"ada","id":"1","session":"s1","at":"2026-01-01T08:00:00Z","content":"The boat is green.",`+
+			`"metadata":{"about":"boat"}}`,
+		`{"type":"memory","user":"ada","id":"2","session":"s1","at":"2026-01-01T08:01:00Z","content":"The boat is small."}`,
+		`{"type":"memory","user":"ada","id":"3","session":"s2","at":"2026-02-01T08:00:00Z","content":"The boat boat is blue."}`,
+		`{"type":"question","user":"ada","question":"the boat","gold_sessions":["s1"],"category":"late"}`,
+		`{"type":"question","user":"ada","question":"the boat","gold_sessions":["s1","s2"],"at":"2026-01-15T00:00:00Z",`+
+			`"category":"early"}`,
+		`{"type":"question","user":"ada","question":"the boat","gold":["1"],"unwanted":["2"],"metadata":{"about":"boat"}}`,
+		`{"type":"question","user":"ada","question":"the boat","gold":["1"],"unwanted":["2"]}`,
+		`{"type":"question","user":"bob","question":"the boat","gold":[]}`,
+		`{"type":"point","user":"ada","content":"ignored"}`)
+	r := d.run("eval", name, "--json")
+	require.Zero(t, r.code, r.err)
+	report := decoded[eval.Report](t, r.out)
+	require.Equal(t, 2, report.All.N)
+	require.InDelta(t, 1, report.Sessions.Categories["late"].Recall5, 1e-12)
+	require.InDelta(t, 0.5, report.Sessions.Categories["early"].Recall20, 1e-12, "the second session is later")
+	require.InDelta(t, (1+0.5)/2, report.Precision.Precision, 1e-12, "the filter leaves out what is unwanted")
+	require.Equal(t, 1, report.Precision.Unknown)
+	shown := d.ok("eval", name, "--min-score", "0.01")
+	require.Regexp(t, `(?s)\nSessions:\n\n.*\nlate .*The precision of 2 questions is 0.750 at a recall of 1.000.\n`+
+		`Nothing came back for 1.000 of 1 question about which nothing is known.\n`, shown)
+	require.Equal(t, exitUsage, d.run("eval", name, "--min-score", "-1").code)
 }
 
 func TestEvalKeeps(t *testing.T) {
@@ -105,7 +135,7 @@ func TestEvalRefuses(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	for says, name := range map[string]string{
-		"has no questions with gold memories": lines(t, `{"user":"ada","content":"x"}`),
+		"has no questions: add lines like": lines(t, `{"user":"ada","content":"x"}`),
 		`line 1: gold must be a list of ids, got "1"`: lines(t,
 			`{"type":"question","user":"ada","question":"q","gold":"1"}`),
 		`some.jsonl: line 2: importance must be between 0 and 1, got 2`: lines(t,

@@ -27,7 +27,7 @@ func importCommand(a *app) *cobra.Command {
   {"type":"memory","user":U,"id":ID,"session":S,"seq":N,"speaker":P,"role":R,"at":RFC3339,"content":TEXT}
 
 Only user and content are required. Any column of oxbow.memories may be given by name; without memory_type,
---type applies. Lines of type "question" are ignored. The output of "oxbow export" is imported completely,
+--type applies. Lines of type "question" and "point" are ignored. The output of "oxbow export" is imported completely,
 with --traits if it contains traits.
 
 Each file is imported as a whole, or not at all if a line is invalid. Memories that exist (by id) are left
@@ -150,7 +150,7 @@ func importSummary(r oxbow.ImportReport) string {
 	for _, also := range []struct {
 		n          int
 		noun, what string
-	}{{r.Records, "other record", "read"}, {r.Ignored, "question", "ignored"}, {r.Bad, "invalid line", "skipped"}} {
+	}{{r.Records, "other record", "read"}, {r.Ignored, "line of an evaluation", "ignored"}, {r.Bad, "invalid line", "skipped"}} {
 		if also.n > 0 {
 			text += "; " + count(also.n, also.noun) + " " + also.what
 		}

@@ -15,7 +15,7 @@ func TestImportSample(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
 	require.Contains(t, d.ok("import", sampleFile),
-		"lives.jsonl: 120 memories added; 1 other record read; 29 questions ignored.")
+		"lives.jsonl: 120 memories added; 1 other record read; 29 lines of an evaluation ignored.")
 	require.Equal(t, 120, d.number(`select count(*) from oxbow.memories`))
 	require.Equal(t, 110, d.number(`select count(*) from oxbow.memories where memory_type = 'episodic'`),
 		"unless the line says otherwise")
@@ -106,7 +106,7 @@ func TestImportWays(t *testing.T) {
 	require.Contains(t, d.ok("import", lines(t, `{"content":"no user in the line"}`), "--user", "eve"),
 		"1 memory added.")
 	require.Contains(t, d.ok("import", lines(t, "", `{"type":"question","user":"u","question":"q","gold":[]}`)),
-		"no memories; 1 question ignored.")
+		"no memories; 1 line of an evaluation ignored.")
 
 	for says, args := range map[string][]string{
 		"/no/such/file: no such file or directory": {"/no/such/file"},

@@ -386,7 +386,7 @@ func TestMoveInRefuses(t *testing.T) {
 func TestImportDryRun(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
-	require.Equal(t, "../../examples/lives.jsonl: 120 memories added; 1 other record read; 29 questions ignored.\n"+
+	require.Equal(t, "../../examples/lives.jsonl: 120 memories added; 1 other record read; 29 lines of an evaluation ignored.\n"+
 		"Dry run: nothing was written.", d.ok("import", "--dry-run", sampleFile))
 	require.Zero(t, d.rows())
 }

@@ -2,22 +2,27 @@
 // database.
 //
 // A file is JSON Lines, optionally compressed with gzip. It holds memories in the import format,
-// and questions:
+// questions, and points, which are facts that extraction should find:
 //
 //	{"type":"question","user":U,"question":Q,"gold":[ID,…],"category":C}
+//	{"type":"point","user":U,"id":ID,"session":S,"content":TEXT}
 //
 // gold lists the memories that answer the question by their ids in the file, which are scoped to
-// the user.
+// the user; it is empty if nothing is known about the question. gold_sessions lists sessions instead or
+// as well, and unwanted the memories that must not come back. With at, the question is asked at that
+// time, and with metadata only of memories that contain it.
 package eval
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/jsonl"
@@ -30,10 +35,10 @@ type Set struct {
 	Users []string
 	// Memories is the number of memory lines.
 	Memories int
-	// Questions are the questions with at least one gold memory, in file order.
+	// Questions are in file order.
 	Questions []Question
-	// Unanswerable counts the questions without gold memories, which cannot be measured.
-	Unanswerable int
+	// Points are the facts to extract, in file order.
+	Points []Point
 	// Missing lists the gold ids that match no memory of the question's user in the file. They
 	// count as not found.
 	Missing []Missing
@@ -44,8 +49,24 @@ type Question struct {
 	Line     int
 	User     string
 	Text     string
-	Gold     []string // each once
-	Category string   // "" if the file gives none
+	Gold     []string        // memories, each once
+	Sessions []string        // gold sessions, each once
+	Unwanted []string        // nil: all memories except the gold ones
+	At       time.Time       // zero: now
+	Metadata json.RawMessage // nil: any
+	Category string          // "" if the file gives none
+}
+
+// Nothing reports whether nothing is known about the question.
+func (q Question) Nothing() bool { return len(q.Gold)+len(q.Sessions) == 0 }
+
+// Point is a fact that extraction should find.
+type Point struct {
+	Line    int
+	User    string
+	ID      string // "" if the file gives none
+	Session string // "": of any
+	Text    string
 }
 
 // Missing is a gold id of a question that matches no memory.
@@ -61,8 +82,14 @@ type line struct {
 	UserID     string          `json:"user_id"`
 	ID         json.RawMessage `json:"id"`
 	ExternalID json.RawMessage `json:"external_id"`
+	Session    json.RawMessage `json:"session"`
+	Content    json.RawMessage `json:"content"`
 	Question   json.RawMessage `json:"question"`
 	Gold       json.RawMessage `json:"gold"`
+	Sessions   json.RawMessage `json:"gold_sessions"`
+	Unwanted   json.RawMessage `json:"unwanted"`
+	At         json.RawMessage `json:"at"`
+	Metadata   json.RawMessage `json:"metadata"`
 	Category   json.RawMessage `json:"category"`
 }
 
@@ -83,17 +110,22 @@ func Read(r io.Reader) (*Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", lines.Number, err)
 		}
-		if l.Type == "question" {
+		switch l.Type {
+		case "question":
 			q, err := l.question()
 			if err != nil {
 				return nil, fmt.Errorf("line %d: %w", lines.Number, err)
 			}
-			if q.Line = lines.Number; len(q.Gold) == 0 {
-				set.Unanswerable++
-				continue
-			}
+			q.Line = lines.Number
 			set.Questions = append(set.Questions, q)
-		} else if l.Type == "" || l.Type == "memory" {
+		case "point":
+			p, err := l.point()
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", lines.Number, err)
+			}
+			p.Line = lines.Number
+			set.Points = append(set.Points, p)
+		case "", "memory":
 			set.Memories++
 			for _, raw := range []json.RawMessage{l.ID, l.ExternalID} {
 				var id string
@@ -101,7 +133,7 @@ func Read(r io.Reader) (*Set, error) {
 					ids[[2]string{l.User, id}] = true
 				}
 			}
-		} else {
+		default:
 			continue
 		}
 		if !users[l.User] {
@@ -144,22 +176,66 @@ func (l line) question() (Question, error) {
 	if q.User == "" {
 		return q, errors.New(`user must be a string that is not empty, got ""`)
 	}
-	if json.Unmarshal(l.Question, &q.Text) != nil || len(bytes.TrimSpace([]byte(q.Text))) == 0 {
-		return q, fmt.Errorf("question must be a string that is not blank, got %s", value(l.Question))
+	var err error
+	if q.Text, err = text("question", l.Question); err != nil {
+		return q, err
 	}
-	if l.Gold != nil && json.Unmarshal(l.Gold, &q.Gold) != nil {
-		return q, fmt.Errorf("gold must be a list of ids, got %s", value(l.Gold))
+	if l.Gold == nil && l.Sessions == nil {
+		return q, errors.New("gold or gold_sessions must be given, empty if nothing is known about the question")
+	}
+	var bad [3]error
+	q.Gold, bad[0] = once("gold", l.Gold)
+	q.Sessions, bad[1] = once("gold_sessions", l.Sessions)
+	q.Unwanted, bad[2] = once("unwanted", l.Unwanted)
+	if err := cmp.Or(bad[:]...); err != nil {
+		return q, err
+	}
+	if l.At != nil && json.Unmarshal(l.At, &q.At) != nil {
+		return q, fmt.Errorf("at must be a time as in RFC 3339, got %s", value(l.At))
+	}
+	if q.Metadata = l.Metadata; q.Metadata != nil && json.Unmarshal(q.Metadata, &map[string]any{}) != nil {
+		return q, fmt.Errorf("metadata must be an object, got %s", value(l.Metadata))
 	}
 	if l.Category != nil && json.Unmarshal(l.Category, &q.Category) != nil {
 		return q, fmt.Errorf("category must be a string, got %s", value(l.Category))
 	}
+	return q, nil
+}
+
+func (l line) point() (Point, error) {
+	p := Point{User: l.User}
+	if p.User == "" {
+		return p, errors.New(`user must be a string that is not empty, got ""`)
+	}
+	if l.ID != nil && json.Unmarshal(l.ID, &p.ID) != nil {
+		return p, fmt.Errorf("id must be a string, got %s", value(l.ID))
+	}
+	if l.Session != nil && json.Unmarshal(l.Session, &p.Session) != nil {
+		return p, fmt.Errorf("session must be a string, got %s", value(l.Session))
+	}
+	var err error
+	p.Text, err = text("content", l.Content)
+	return p, err
+}
+
+func text(name string, raw json.RawMessage) (s string, err error) {
+	if json.Unmarshal(raw, &s) != nil || len(bytes.TrimSpace([]byte(s))) == 0 {
+		return "", fmt.Errorf("%s must be a string that is not blank, got %s", name, value(raw))
+	}
+	return s, nil
+}
+
+// once returns a list of ids without repetitions.
+func once(name string, raw json.RawMessage) (ids []string, err error) {
+	if raw != nil && json.Unmarshal(raw, &ids) != nil {
+		return nil, fmt.Errorf("%s must be a list of ids, got %s", name, value(raw))
+	}
 	seen := map[string]bool{}
-	q.Gold = slices.DeleteFunc(q.Gold, func(id string) bool {
+	return slices.DeleteFunc(ids, func(id string) bool {
 		twice := seen[id]
 		seen[id] = true
 		return twice
-	})
-	return q, nil
+	}), nil
 }
 
 func value(raw json.RawMessage) string {

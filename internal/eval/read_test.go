@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -18,6 +19,8 @@ const sample = `
 {"type":"question","user":"林","question":"船叫什么？","gold":["1"]}
 {"type":"question","user":"林","question":"它漏水吗？","gold":["2"]}
 {"type":"question","user":"ada","question":"Nobody knows?","gold":[]}
+{"type":"question","user":"ada","question":"When?","gold_sessions":["s"],"unwanted":["2"],"at":"2026-01-02T03:04:05Z","metadata":{"x":1}}
+{"type":"point","user":"ada","id":"p","session":"s","content":"Ada has a boat."}
 {"type":"sessions","user_id":"zoe","id":"x"}
 `
 
@@ -35,11 +38,19 @@ func TestRead(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, []string{"ada", "林"}, set.Users)
 		require.Equal(t, 3, set.Memories)
-		require.Equal(t, 1, set.Unanswerable)
-		require.Len(t, set.Questions, 3)
+		require.Len(t, set.Questions, 5)
 		require.Equal(t, []string{"1", "9"}, set.Questions[0].Gold, "each once")
 		require.Equal(t, "single", set.Questions[0].Category)
 		require.Equal(t, "船叫什么？", set.Questions[1].Text)
+		require.True(t, set.Questions[3].Nothing())
+		last := set.Questions[4]
+		require.False(t, last.Nothing())
+		require.Equal(t, []string{"s"}, last.Sessions)
+		require.Equal(t, []string{"2"}, last.Unwanted)
+		require.Equal(t, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), last.At)
+		require.JSONEq(t, `{"x":1}`, string(last.Metadata))
+		require.Equal(t, []Point{{Line: last.Line + 1, User: "ada", ID: "p", Session: "s", Text: "Ada has a boat."}},
+			set.Points)
 		require.Len(t, set.Missing, 2, "9 is in no line, and 2 is another user's")
 		require.Equal(t, "9", set.Missing[0].ID)
 		require.Equal(t, Missing{set.Questions[2].Line, "2"}, set.Missing[1])
@@ -49,13 +60,19 @@ func TestRead(t *testing.T) {
 func TestReadBadLines(t *testing.T) {
 	t.Parallel()
 	for text, says := range map[string]string{
-		`{"type":"question","user":"u","question":"q","gold":"1"}`:    `line 2: gold must be a list of ids, got "1"`,
-		`{"type":"question","user":"u","question":"q","gold":[1]}`:    `line 2: gold must be a list of ids, got [1]`,
-		`{"type":"question","user":"u","question":" ","gold":["1"]}`:  `line 2: question must be a string that is not blank, got " "`,
-		`{"type":"question","user":"u","gold":["1"]}`:                 `line 2: question must be a string that is not blank, got none`,
-		`{"type":"question","question":"q","gold":["1"]}`:             `line 2: user must be a string that is not empty`,
-		`{"type":"question","user":7,"question":"q"}`:                 `line 2: user must be a string, got a JSON number`,
-		`{"type":"question","user":"u","question":"q","category":[]}`: `line 2: category must be a string, got []`,
+		`{"type":"question","user":"u","question":"q","gold":"1"}`:              `line 2: gold must be a list of ids, got "1"`,
+		`{"type":"question","user":"u","question":"q","gold":[1]}`:              `line 2: gold must be a list of ids, got [1]`,
+		`{"type":"question","user":"u","question":"q"}`:                         `line 2: gold or gold_sessions must be given`,
+		`{"type":"question","user":"u","question":"q","gold":[],"unwanted":{}}`: `line 2: unwanted must be a list of ids, got {}`,
+		`{"type":"question","user":"u","question":"q","gold":[],"at":"noon"}`:   `line 2: at must be a time as in RFC 3339, got "noon"`,
+		`{"type":"question","user":"u","question":"q","gold":[],"metadata":[]}`: `line 2: metadata must be an object, got []`,
+		`{"type":"point","user":"u","content":" "}`:                             `line 2: content must be a string that is not blank, got " "`,
+		`{"type":"point","user":"u","content":"c","session":1}`:                 `line 2: session must be a string, got 1`,
+		`{"type":"question","user":"u","question":" ","gold":["1"]}`:            `line 2: question must be a string that is not blank, got " "`,
+		`{"type":"question","user":"u","gold":["1"]}`:                           `line 2: question must be a string that is not blank, got none`,
+		`{"type":"question","question":"q","gold":["1"]}`:                       `line 2: user must be a string that is not empty`,
+		`{"type":"question","user":7,"question":"q"}`:                           `line 2: user must be a string, got a JSON number`,
+		`{"type":"question","user":"u","question":"q","gold":[],"category":[]}`: `line 2: category must be a string, got []`,
 		`{"type":"question",`:       `line 2: must be a JSON object`,
 		`[1]`:                       `line 2: must be a JSON object`,
 		"{\"type\":\"mem\xffory\"}": `line 2: must be valid UTF-8`,
