@@ -21,6 +21,14 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
+// QueryEmbedder is an Embedder whose model embeds questions and memories differently, for example with prefixes. Embed
+// is then for memories only. If what precedes a memory changes, so must the name of the model.
+type QueryEmbedder interface {
+	Embedder
+	// EmbedQueries is like Embed for questions.
+	EmbedQueries(ctx context.Context, texts []string) ([][]float32, error)
+}
+
 // LocalEmbedder returns the default embedder. It is deterministic and works offline with words, parts of
 // words and a table of everyday concepts. Its model is "local-v1", with 1,024 dimensions.
 func LocalEmbedder() Embedder { return embedding.NewLocal(embedding.LocalDimension) }
@@ -30,7 +38,7 @@ type DocumentEmbedder interface {
 	EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// NewEmbedder adapts a langchaingo embedder. model must be the name that the database records, as
+// NewEmbedder adapts a langchaingo embedder. If it has the method EmbedQuery, questions are embedded with that. model must be the name that the database records, as
 // provider:model, such as "openai:text-embedding-3-small" or "ollama:bge-m3". dimension is the length of
 // the vectors, 1 to 3584. An invalid argument is an error.
 func NewEmbedder(e DocumentEmbedder, model string, dimension int) (Embedder, error) {
@@ -61,6 +69,28 @@ func (a *adapted) Embed(ctx context.Context, texts []string) ([][]float32, error
 	if err != nil {
 		return nil, err
 	}
+	return a.normalized(vectors)
+}
+
+// EmbedQueries is Embed for questions.
+func (a *adapted) EmbedQueries(ctx context.Context, texts []string) ([][]float32, error) {
+	e, ok := a.DocumentEmbedder.(interface {
+		EmbedQuery(ctx context.Context, text string) ([]float32, error)
+	})
+	if !ok {
+		return a.Embed(ctx, texts)
+	}
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		var err error
+		if vectors[i], err = e.EmbedQuery(ctx, text); err != nil {
+			return nil, err
+		}
+	}
+	return a.normalized(vectors)
+}
+
+func (a *adapted) normalized(vectors [][]float32) ([][]float32, error) {
 	refused := &embedding.Error{Kind: embedding.Permanent, Model: a.model}
 	for i, v := range vectors {
 		if err := embedding.Normalize(v); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -172,7 +173,7 @@ func search[T any](
 
 // mismatch compares the model that the database records with the model of the query's vector.
 func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own bool) error {
-	mine := store.EmbeddingModel{Model: c.embedder.Model(), Dimension: c.embedder.Dimension()}
+	mine := store.ModelOf(c.embedder)
 	switch {
 	case recorded.Model == "" || vector == nil:
 		return nil
@@ -193,7 +194,7 @@ func (c *Client) embed(ctx context.Context, text string) (_ []float32, err error
 	defer end(&err)
 	waiting, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	vectors, err := c.embedder.Embed(waiting, []string{text})
+	vectors, err := embedding.Queries(waiting, c.embedder, []string{text})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("embedding with %s took longer than %s: %w", c.embedder.Model(), c.timeout, err)
 	}

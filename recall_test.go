@@ -125,6 +125,39 @@ func TestRecallWithAnotherModel(t *testing.T) {
 	}
 }
 
+func TestRecallEmbedsWithTheQueryPrefix(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	server := embeddingtest.New(t, 1024)
+	e, err := providers.Open(providers.Config{Provider: "openai", URL: server.OpenAIURL(), Model: "m", Dimension: 1024,
+		QueryPrefix: "query: ", PassagePrefix: "passage: "})
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024,
+		"query_prefix": "query: ", "passage_prefix": "passage: "}' where key = 'embedding'`)
+	require.NoError(t, err)
+	found, err := newClient(t, b.pool, oxbow.WithEmbedder(e)).Recall(t.Context(), oxbow.Query{UserID: "ann", Text: "cello"})
+	require.NoError(t, err)
+	require.NoError(t, found.Degraded)
+	require.Equal(t, []string{"query: cello"}, server.Requests()[0].Texts)
+}
+
+// both is an embedder as langchaingo defines it.
+type both struct{}
+
+func (both) EmbedDocuments(_ context.Context, texts []string) ([][]float32, error) {
+	return make([][]float32, len(texts)), errors.New("a question is not a document")
+}
+func (both) EmbedQuery(context.Context, string) ([]float32, error) { return []float32{3, 4}, nil }
+
+func TestNewEmbedderTellsQuestionsFromDocuments(t *testing.T) {
+	t.Parallel()
+	e, err := oxbow.NewEmbedder(both{}, "own:m", 2)
+	require.NoError(t, err)
+	vectors, err := e.(oxbow.QueryEmbedder).EmbedQueries(t.Context(), []string{"cello"})
+	require.NoError(t, err)
+	require.Equal(t, [][]float32{{0.6, 0.8}}, vectors)
+}
+
 func TestRecallWhileTheProviderIsDown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -105,9 +105,7 @@ func newEmbedWorker(c Config) *embedWorker {
 // callTime.
 func (w *embedWorker) limit() time.Duration { return 2*w.CallTime + dbTime }
 
-func (w *embedWorker) model() store.EmbeddingModel {
-	return store.EmbeddingModel{Model: w.Embedder.Model(), Dimension: w.Embedder.Dimension()}
-}
+func (w *embedWorker) model() store.EmbeddingModel { return store.ModelOf(w.Embedder) }
 
 // memoriesOf returns the memories of a batch, and the job that each belongs to.
 func memoriesOf(b *batch[EmbedArgs]) (refs []store.MemoryRef, jobs map[store.MemoryRef]*member[EmbedArgs]) {
@@ -411,7 +409,7 @@ func (w *embedWorker) call(ctx context.Context, memories []store.Embeddable) (ve
 // ask is vectorsInTime unless calls of the provider are paused.
 func (w *embedWorker) ask(ctx context.Context, texts []string) (made [][]float32, reasons []string, err error) {
 	err = w.Provider.call(ctx, w.CallTime, func(ctx context.Context) (err error) {
-		made, reasons, err = vectorsInTime(ctx, w.Embedder, texts)
+		made, reasons, err = vectorsInTime(ctx, w.Embedder, w.Embedder.Embed, texts)
 		return err
 	})
 	return made, reasons, err

@@ -145,8 +145,7 @@ func (m *molting) embed(ctx context.Context) error {
 	if m.Embedder == nil {
 		return nil
 	}
-	if err := store.CheckModel(ctx, m.DB, store.EmbeddingModel{Model: m.Embedder.Model(),
-		Dimension: m.Embedder.Dimension()}); err != nil {
+	if err := store.CheckModel(ctx, m.DB, store.ModelOf(m.Embedder)); err != nil {
 		return err
 	}
 	const texts = 64
@@ -156,7 +155,7 @@ func (m *molting) embed(ctx context.Context) error {
 		for i, a := range batch {
 			questions[i] = a.Query
 		}
-		vectors, _, err := vectorsInTime(ctx, m.Embedder, questions)
+		vectors, _, err := vectorsInTime(ctx, m.Embedder, m.Embedder.EmbedQueries, questions)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,8 @@ type Embedder interface {
 	// *RefusedError, in which case the vectors of the other texts are returned; or any other
 	// error, after which a retry may succeed.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
+	// EmbedQueries is like Embed for questions about the texts.
+	EmbedQueries(ctx context.Context, texts []string) ([][]float32, error)
 }
 
 // UnavailableError reports that a provider is down, slow, rate-limited or misconfigured.
@@ -46,7 +48,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Vectors returns a vector for each text, or nil and the reason for a text that the provider refuses.
 func Vectors(ctx context.Context, e Embedder, texts []string) (vectors [][]float32, reasons []string, err error) {
-	vectors, reasons, err = vectorsInTime(ctx, e, texts)
+	vectors, reasons, err = vectorsInTime(ctx, e, e.Embed, texts)
 	for i, v := range vectors {
 		if v == nil && reasons[i] == "" {
 			return nil, nil, fmt.Errorf("%s returned no vector for a text", e.Model())
@@ -55,9 +57,11 @@ func Vectors(ctx context.Context, e Embedder, texts []string) (vectors [][]float
 	return vectors, reasons, err
 }
 
-// vectorsInTime is Vectors, but a text that was not reached in time has neither a vector nor a reason.
-func vectorsInTime(ctx context.Context, e Embedder, texts []string) (made [][]float32, reasons []string, err error) {
-	made, err = e.Embed(ctx, texts)
+// vectorsInTime is Vectors with a method of e, but a text that was not reached in time has neither a vector nor a
+// reason.
+func vectorsInTime(ctx context.Context, e Embedder, embed func(context.Context, []string) ([][]float32, error),
+	texts []string) (made [][]float32, reasons []string, err error) {
+	made, err = embed(ctx, texts)
 	refusal, refused := errors.AsType[*RefusedError](err)
 	if err != nil && !refused {
 		return nil, nil, err

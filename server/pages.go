@@ -17,7 +17,7 @@ const loginsPerSecond = 5
 
 func (s *Server) pages() http.Handler {
 	return pages.New(pages.Config{Host: pagesHost{s}, Client: s.client, Operators: s.own, Operator: s.operator,
-		Model:        store.EmbeddingModel{Model: s.cfg.Embedder.Model(), Dimension: s.cfg.Embedder.Dimension()},
+		Model:        store.ModelOf(s.cfg.Embedder),
 		ClientID:     s.cfg.ClientID,
 		ClientSecret: s.cfg.ClientSecret, UserClaim: s.cfg.UserClaim, PublicURL: s.cfg.PublicURL}).Handler()
 }

@@ -407,7 +407,8 @@ func TestWorkerIsNotTheOwner(t *testing.T) {
 		require.Positive(t, count(t, tx, table, bob(t)), table)
 	}
 	require.EqualValues(t, 1, one[int](t, tx,
-		"select oxbow.write_vectors(array[$1], 'local-v1', 1024, array[$2]::uuid[], array[$3::text::halfvec])",
+		`select oxbow.write_vectors(array[$1], '{"model": "local-v1", "dimension": 1024}', array[$2]::uuid[],
+			array[$3::text::halfvec])`,
 		ann(t), fresh, axis(2)))
 	require.Equal(t, []string{fresh}, index(t, tx, ann(t)))
 	require.Len(t, recall(t, tx, row{"user_id": ann(t), "query": "boat"}), 5, "with no setting")

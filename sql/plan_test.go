@@ -123,7 +123,7 @@ func TestEmbedReadsOnlyItsBatch(t *testing.T) {
 			exec(t, tx, "select from oxbow.embeddables(array[$1], $2::text[]::uuid[], 'local-v1')", ann(t), ids)
 		},
 		"write_vectors": func(ids []string) {
-			exec(t, tx, `select oxbow.write_vectors(array[$1], 'local-v1', 1024, $2::text[]::uuid[],
+			exec(t, tx, `select oxbow.write_vectors(array[$1], '{"model": "local-v1", "dimension": 1024}', $2::text[]::uuid[],
 				array_fill($3::text::halfvec, array[cardinality($2)]))`,
 				ann(t), ids, axis(1))
 		},

@@ -12,15 +12,45 @@ import (
 	"github.com/pgvector/pgvector-go"
 )
 
-// EmbeddingModel identifies the model that computes vectors, or that computed those of a database.
+// EmbeddingModel identifies the model that computes vectors, or that computed those of a database. Vectors of texts
+// with another prefix cannot be compared, so the prefixes belong to it.
 type EmbeddingModel struct {
-	Model     string `json:"model"`
-	Dimension int    `json:"dimension"`
+	Model         string `json:"model"`
+	Dimension     int    `json:"dimension"`
+	QueryPrefix   string `json:"query_prefix,omitempty"`   // precedes the text of a question
+	PassagePrefix string `json:"passage_prefix,omitempty"` // precedes the text of a memory
 }
 
 func (m EmbeddingModel) String() string {
-	return fmt.Sprintf("%s with %d dimensions", m.Model, m.Dimension)
+	s := fmt.Sprintf("%s with %d dimensions", m.Model, m.Dimension)
+	if m.QueryPrefix != "" || m.PassagePrefix != "" {
+		s += fmt.Sprintf(" and the prefixes %q and %q", m.QueryPrefix, m.PassagePrefix)
+	}
+	return s
 }
+
+// setting returns the model as the settings record it.
+func (m EmbeddingModel) setting() string {
+	raw, _ := json.Marshal(m) // strings and a number
+	return string(raw)
+}
+
+// ModelOf returns the model of an embedder.
+func ModelOf(e interface {
+	Model() string
+	Dimension() int
+}) EmbeddingModel {
+	m := EmbeddingModel{Model: e.Model(), Dimension: e.Dimension()}
+	if p, ok := e.(interface {
+		Prefixes() (query, passage string)
+	}); ok {
+		m.QueryPrefix, m.PassagePrefix = p.Prefixes()
+	}
+	return m
+}
+
+// EmbeddingKey is the key of the setting that stores the model of the vectors.
+const EmbeddingKey = "embedding"
 
 // ModelMismatchError reports that the configured model differs from the model of the database, so
 // that their vectors cannot be compared.
@@ -98,8 +128,8 @@ func WriteVectors(ctx context.Context, db DB, model EmbeddingModel, memories []M
 	}
 	users, ids := columns(memories)
 	var written int64
-	err := db.QueryRow(ctx, `select oxbow.write_vectors($1, $2, $3, $4, $5)`,
-		users, model.Model, model.Dimension, ids, halfVectors(vectors)).Scan(&written)
+	err := db.QueryRow(ctx, `select oxbow.write_vectors($1, $2::jsonb, $3, $4)`,
+		users, model.setting(), ids, halfVectors(vectors)).Scan(&written)
 	if err != nil {
 		return 0, fmt.Errorf("write vectors: %w", modelMismatch(err, model))
 	}
@@ -167,10 +197,9 @@ type Indexed struct {
 
 // CurrentModel returns the model of the vectors in the database.
 func CurrentModel(ctx context.Context, db DB) (EmbeddingModel, error) {
-	m, err := one[EmbeddingModel](ctx, db, "read the embedding model of the database", `
-		select value ->> 'model' as model, (value ->> 'dimension')::integer as dimension
-		  from oxbow.settings where key = 'embedding'`)
-	if errors.Is(err, ErrNotFound) {
+	var m EmbeddingModel
+	err := ReadSetting(ctx, db, EmbeddingKey, &m)
+	if err == nil && m.Model == "" {
 		err = errors.New(`oxbow.settings has no row "embedding": the model of the vectors is unknown`)
 	}
 	return m, err

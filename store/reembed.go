@@ -30,7 +30,7 @@ type Unreembedded struct {
 func BeginReembed(ctx context.Context, db DB, model EmbeddingModel,
 	lockTimeout time.Duration) (resumed bool, err error) {
 	return oneLocked[bool](ctx, db, lockTimeout, "prepare the table of new vectors",
-		`select oxbow.reembed_begin($1, $2)`, model.Model, model.Dimension)
+		`select oxbow.reembed_begin($1::jsonb)`, model.setting())
 }
 
 // oneLocked is one in a transaction that waits at most lockTimeout for a lock.
@@ -97,5 +97,5 @@ func WriteReembedded(ctx context.Context, tx DB, memories []Unreembedded, vector
 func FinishReembed(ctx context.Context, db DB, model EmbeddingModel, since time.Time,
 	lockTimeout time.Duration) (missing int64, err error) {
 	return oneLocked[int64](ctx, db, lockTimeout, "exchange the vectors",
-		`select oxbow.reembed_finish($1, $2, $3)`, model.Model, model.Dimension, since)
+		`select oxbow.reembed_finish($1::jsonb, $2)`, model.setting(), since)
 }

@@ -99,6 +99,9 @@ type EmbeddingConfig struct {
 	Timeout time.Duration
 	// BatchSize is the number of texts in a request, 1 to 64. Default: 64. Ollama always gets one.
 	BatchSize int
+	// QueryPrefix and PassagePrefix precede the text of a question and of a memory, for models trained with such
+	// prefixes, such as "query: " and "passage: " for E5. Default: none.
+	QueryPrefix, PassagePrefix string
 }
 
 // ReasonerConfig selects the reasoner: the built-in rules, a language model provider, or Client.

@@ -9,6 +9,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // embedder translates a provider's errors into those of package jobs.
@@ -16,6 +17,21 @@ type embedder struct{ embedding.Embedder }
 
 func (e embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := e.Embedder.Embed(ctx, texts)
+	return translated(ctx, vectors, err)
+}
+
+func (e embedder) EmbedQueries(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := embedding.Queries(ctx, e.Embedder, texts)
+	return translated(ctx, vectors, err)
+}
+
+// Prefixes returns those of the model, for store.ModelOf.
+func (e embedder) Prefixes() (query, passage string) {
+	m := store.ModelOf(e.Embedder)
+	return m.QueryPrefix, m.PassagePrefix
+}
+
+func translated(ctx context.Context, vectors [][]float32, err error) ([][]float32, error) {
 	var failed *embedding.Error
 	if !errors.As(err, &failed) {
 		if ctx.Err() == nil && errors.As(err, new(net.Error)) { // of an embedder that the program brought

@@ -92,6 +92,11 @@ func (e observedEmbedder) Embed(ctx context.Context, texts []string) ([][]float3
 		func(ctx context.Context) ([][]float32, error) { return e.embedder.Embed(ctx, texts) })
 }
 
+func (e observedEmbedder) EmbedQueries(ctx context.Context, texts []string) ([][]float32, error) {
+	return asked(ctx, e.observed, call{"embedder", e.Model(), "embed"}, len(texts),
+		func(ctx context.Context) ([][]float32, error) { return e.embedder.EmbedQueries(ctx, texts) })
+}
+
 // observedReasoner is a reasoner that counts its calls.
 type observedReasoner struct {
 	reasoner.Reasoner

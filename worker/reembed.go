@@ -79,7 +79,7 @@ func Reembed(ctx context.Context, cfg Config, report func(ReembedProgress)) (Ree
 	defer pool.Close()
 	r := &reembed{
 		cfg: cfg, pool: pool, embedder: embedder{made}, report: report,
-		model: store.EmbeddingModel{Model: made.Model(), Dimension: made.Dimension()},
+		model: store.ModelOf(made),
 	}
 	return r.run(ctx)
 }
@@ -105,6 +105,10 @@ func (r *reembed) run(ctx context.Context) (ReembedResult, error) {
 	}
 	if result.From == r.model {
 		return result, fmt.Errorf("%w: %s", ErrSameModel, r.model)
+	}
+	same := result.From
+	if same.QueryPrefix = r.model.QueryPrefix; same == r.model { // the vectors of memories stay the same
+		return result, store.WriteSetting(ctx, r.pool, store.EmbeddingKey, r.model)
 	}
 	err = r.retry(ctx, func() error { // a mistake in the configuration shows before anything changes
 		_, _, err := jobs.Vectors(ctx, r.embedder, []string{"How are you?"})

@@ -79,6 +79,40 @@ func TestReembed(t *testing.T) {
 	require.ErrorIs(t, err, ErrSameModel)
 }
 
+// The prefixes belong to the model: a worker with others is refused. Another passage prefix makes all vectors anew,
+// another query prefix none.
+func TestReembedPrefixes(t *testing.T) {
+	b := setup(t)
+	server := embeddingtest.New(t, 1024)
+	b.cfg.Embedding = EmbeddingConfig{Provider: "openai", URL: server.OpenAIURL(), Model: "m", Dimension: 1024}
+	b.setModel(store.EmbeddingModel{Model: "openai:m", Dimension: 1024})
+	b.insert("ann", "one", "two")
+	require.NoError(t, b.drain())
+
+	b.cfg.Embedding.PassagePrefix = "passage: "
+	_, err := New(t.Context(), b.cfg)
+	require.ErrorAs(t, err, new(*store.ModelMismatchError))
+	require.ErrorContains(t, err, `--embedding-dimension 1024 --embedding-passage-prefix 'passage: '`)
+	result, err := Reembed(t.Context(), b.cfg, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, result.Made)
+	vector := embeddingtest.Vector("passage: one", 1024)
+	require.NoError(t, embedding.Normalize(vector))
+	require.Equal(t, 1, b.count(`oxbow.memory_vectors where embedding <=> $1::text::halfvec < 0.0001`, halfvec(vector)))
+	b.insert("ann", "three")
+	require.NoError(t, b.drain())
+	require.Equal(t, 3, b.count(`oxbow.memory_vectors`))
+
+	b.cfg.Embedding.QueryPrefix = "query: "
+	_, err = New(t.Context(), b.cfg)
+	require.ErrorAs(t, err, new(*store.ModelMismatchError))
+	result, err = Reembed(t.Context(), b.cfg, nil)
+	require.NoError(t, err)
+	require.Zero(t, result.Made)
+	require.Equal(t, "query: ", result.To.QueryPrefix)
+	require.NoError(t, b.drain())
+}
+
 // Memories arrive, are embedded and are erased during a reembed, while the worker of the old model runs.
 func TestReembedWhileServing(t *testing.T) {
 	b := setup(t)

@@ -108,7 +108,7 @@ func (c Config) checkDatabase(ctx context.Context, made embedding.Embedder) erro
 
 // checkModel compares the model with the database's. The error says how to make them agree.
 func (c Config) checkModel(ctx context.Context, db store.DB, made embedding.Embedder) error {
-	err := store.CheckModel(ctx, db, store.EmbeddingModel{Model: made.Model(), Dimension: made.Dimension()})
+	err := store.CheckModel(ctx, db, store.ModelOf(made))
 	if c.Embedder != nil {
 		return err // the command line cannot use it; the program calls Reembed
 	}
@@ -124,7 +124,14 @@ func (c Config) reembedCommand(made embedding.Embedder) string {
 	if c.Embedding.Model != "" {
 		command += " --embedding-model " + c.Embedding.Model
 	}
-	return fmt.Sprintf("%s --embedding-dimension %d", command, made.Dimension())
+	command = fmt.Sprintf("%s --embedding-dimension %d", command, made.Dimension())
+	if c.Embedding.QueryPrefix != "" {
+		command += " --embedding-query-prefix '" + c.Embedding.QueryPrefix + "'"
+	}
+	if c.Embedding.PassagePrefix != "" {
+		command += " --embedding-passage-prefix '" + c.Embedding.PassagePrefix + "'"
+	}
+	return command
 }
 
 // Close closes the connections. Call it after Run or RunUntilIdle has returned.

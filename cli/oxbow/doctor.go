@@ -43,7 +43,7 @@ on errors and warnings, not on advice.`,
 		if err != nil {
 			return err
 		}
-		want.Model = store.EmbeddingModel{Model: embedder.Model(), Dimension: embedder.Dimension()}
+		want.Model = store.ModelOf(embedder)
 		d, err := a.diagnose(cmd.Context(), want)
 		if err != nil {
 			return err

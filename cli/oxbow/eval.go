@@ -120,7 +120,7 @@ func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
 		return err
 	}
 	return a.asOperator(func(ctx context.Context, d *database, _ []string) error {
-		model := store.EmbeddingModel{Model: embedder.Model(), Dimension: embedder.Dimension()}
+		model := store.ModelOf(embedder)
 		if err := store.CheckModel(ctx, d.pool, model); err != nil {
 			return err
 		}

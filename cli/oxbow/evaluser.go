@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/molt"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -29,7 +30,7 @@ func (a *app) evalUser(cmd *cobra.Command, flags *evalFlags) error {
 		return err
 	}
 	return a.asOperator(func(ctx context.Context, d *database, _ []string) error {
-		model := store.EmbeddingModel{Model: embedder.Model(), Dimension: embedder.Dimension()}
+		model := store.ModelOf(embedder)
 		if err := store.CheckModel(ctx, d.pool, model); err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func (d *database) replay(ctx context.Context, user string, answers []molt.Answe
 		for i, answer := range batch {
 			questions[i] = answer.Query
 		}
-		vectors, err := embedder.Embed(ctx, questions)
+		vectors, err := embedding.Queries(ctx, embedder, questions)
 		if err != nil {
 			return report, err
 		}

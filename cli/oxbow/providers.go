@@ -29,6 +29,10 @@ func (e *embeddingFlags) add(f *pflag.FlagSet) {
 	durationFlag(f, &e.cfg.Timeout, "embedding-timeout", time.Millisecond,
 		"timeout of one request (default 30s, 2m for ollama)")
 	intFlag(f, &e.cfg.BatchSize, "embedding-batch-size", "", 1, 64, "texts per request to openai, default 64")
+	f.StringVar(&e.cfg.QueryPrefix, "embedding-query-prefix", "",
+		`text before every question, if the model was trained with one, such as "query: "`)
+	f.StringVar(&e.cfg.PassagePrefix, "embedding-passage-prefix", "",
+		`text before every memory, such as "passage: "`)
 	envs(f, "embedding-")
 }
 

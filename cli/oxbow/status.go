@@ -74,8 +74,7 @@ func (d *database) status(ctx context.Context, embedder oxbow.Embedder) (s datab
 		return s, err
 	}
 	s.Provider = askProvider(ctx, embedder)
-	given := store.EmbeddingModel{Model: s.Provider.Model, Dimension: s.Provider.Dimension}
-	s.Provider.MatchesVectors = s.Embedding == given
+	s.Provider.MatchesVectors = s.Embedding == store.ModelOf(embedder)
 	return s, ctx.Err()
 }
 

@@ -25,6 +25,17 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
+// Queries returns the vectors of questions: by the method EmbedQueries of an embedder that has one, for models that
+// embed questions and what answers them differently, and otherwise by Embed.
+func Queries(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
+	if q, ok := e.(interface {
+		EmbedQueries(ctx context.Context, texts []string) ([][]float32, error)
+	}); ok {
+		return q.EmbedQueries(ctx, texts)
+	}
+	return e.Embed(ctx, texts)
+}
+
 // Normalize scales a vector to length 1, so that its numbers fit a half-precision column. The angle, which is all that
 // is compared, does not change.
 func Normalize(v []float32) error {

@@ -49,7 +49,7 @@ func (c *cache) find(ctx context.Context, texts []string) ([][]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer query.Close()
+	defer func() { _ = query.Close() }()
 	for i, text := range texts {
 		var raw []byte
 		err := query.QueryRowContext(ctx, c.model, text).Scan(&raw)

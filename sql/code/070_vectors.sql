@@ -3,8 +3,8 @@
 -- is shared; reembed takes it exclusively while it exchanges the table and the setting, so no vector of the
 -- old model ends up among the new ones. These functions look up each memory separately, as index_memories
 -- does.
-create or replace function oxbow.write_vectors(_user_ids text[], _model text, _dimension integer, _ids uuid[],
-  _embeddings halfvec[])
+drop function if exists oxbow.write_vectors(text[], text, integer, uuid[], halfvec[]); -- of an earlier version
+create or replace function oxbow.write_vectors(_user_ids text[], _model jsonb, _ids uuid[], _embeddings halfvec[])
 returns bigint language plpgsql
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
@@ -13,13 +13,11 @@ declare
 begin
   perform pg_advisory_xact_lock_shared(hashtextextended('oxbow.embedding', 0));
   select value into _current from oxbow.settings where key = 'embedding';
-  if _current ->> 'model' is distinct from _model
-    or (_current ->> 'dimension')::integer is distinct from _dimension then
+  if _current is distinct from _model then
     raise exception using
       errcode = 'OX001',
-      message = format('the database holds vectors of %s with %s dimensions, these are of %s with %s',
-                       coalesce(_current ->> 'model', 'no model'), coalesce(_current ->> 'dimension', '0'),
-                       left(_model, 200), _dimension),
+      message = format('the database holds vectors of %s, these are of %s', coalesce(_current::text, 'no model'),
+                       left(_model::text, 1000)),
       detail  = _current::text;
   end if;
   -- in the order of users and ids, as in every statement that locks several memories

@@ -4,16 +4,16 @@
 
 -- reembed_begin creates the second table, or reuses the one that an interrupted reembed to the same model
 -- left, and returns whether it did.
-create or replace function oxbow.reembed_begin(_model text, _dimension integer) returns boolean
+drop function if exists oxbow.reembed_begin(text, integer); -- of an earlier version
+create or replace function oxbow.reembed_begin(_model jsonb) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  _wanted constant jsonb := jsonb_build_object('model', _model, 'dimension', _dimension);
   _vector name := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
                     where e.extname = 'vector');
   p record;
 begin
   if to_regclass('oxbow.memory_vectors_next') is not null then
-    if (select value - 'cursor' from oxbow.settings where key = 'reembed') = _wanted then
+    if (select value - 'cursor' from oxbow.settings where key = 'reembed') = _model then
       return true;
     end if;
     drop table oxbow.memory_vectors_next;
@@ -25,7 +25,7 @@ begin
       memory_id   uuid not null,
       embedding   %I.halfvec(%s) not null,
       primary key (user_id, memory_type, memory_id)
-    ) partition by list (memory_type)', _vector, _dimension);
+    ) partition by list (memory_type)', _vector, _model ->> 'dimension');
   alter table oxbow.memory_vectors_next
     alter user_id set storage plain, alter memory_type set storage plain, alter embedding set storage plain;
   for p in select replace(c.relname, 'memory_vectors_', 'memory_vectors_next_') as name,
@@ -39,7 +39,7 @@ begin
     execute format('alter table oxbow.%I add constraint %I %s', p.name, p.conname, p.reference);
   end loop;
   call oxbow.secure_tables();
-  insert into oxbow.settings (key, value) values ('reembed', _wanted)
+  insert into oxbow.settings (key, value) values ('reembed', _model)
     on conflict (key) do update set value = excluded.value, updated_at = now();
   return false;
 end $$;
@@ -104,7 +104,8 @@ end $$;
 
 -- reembed_finish exchanges the tables and the setting. It enqueues memories created since _since that have
 -- no vector of the new model yet, and returns how many. The caller sets lock_timeout and retries.
-create or replace function oxbow.reembed_finish(_model text, _dimension integer, _since timestamptz) returns bigint
+drop function if exists oxbow.reembed_finish(text, integer, timestamptz); -- of an earlier version
+create or replace function oxbow.reembed_finish(_model jsonb, _since timestamptz) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _missing bigint;
@@ -113,9 +114,8 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('oxbow.embedding', 0)); -- see write_vectors
   lock table oxbow.memories, oxbow.memory_vectors, oxbow.memory_vectors_next, oxbow.vector_slots,
     oxbow.indexed_vectors in access exclusive mode;
-  if (select value - 'cursor' from oxbow.settings where key = 'reembed')
-     is distinct from jsonb_build_object('model', _model, 'dimension', _dimension) then
-    raise exception 'memory_vectors_next is not for % with % dimensions', _model, _dimension;
+  if (select value - 'cursor' from oxbow.settings where key = 'reembed') is distinct from _model then
+    raise exception 'memory_vectors_next is not for %', _model;
   end if;
 
   with missing as (
@@ -126,7 +126,7 @@ begin
                         where v.user_id = m.user_id and v.memory_type = m.memory_type and v.memory_id = m.id)
        and not exists (select from oxbow.embedding_refusals r
                         where r.user_id = m.user_id and r.memory_type = m.memory_type and r.memory_id = m.id
-                          and r.model = _model)
+                          and r.model = _model ->> 'model')
      group by m.user_id
   ), enqueued as (
     insert into oxbow.river_job (kind, queue, max_attempts, args)
@@ -156,12 +156,12 @@ begin
   execute format(
     'alter table oxbow.indexed_vectors alter embedding type %I.halfvec(%s), alter embedding set storage external',
     (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'),
-    _dimension);
+    _model ->> 'dimension');
   call oxbow.watch_vectors();
   delete from oxbow.settings where key = 'vector_index.looked';
 
-  delete from oxbow.embedding_refusals where model <> _model;
-  update oxbow.settings set value = jsonb_build_object('model', _model, 'dimension', _dimension), updated_at = now()
+  delete from oxbow.embedding_refusals where model <> _model ->> 'model';
+  update oxbow.settings set value = _model, updated_at = now()
    where key = 'embedding';
   delete from oxbow.settings where key = 'reembed';
   call oxbow.secure_tables();

@@ -28,6 +28,8 @@ type Config struct {
 	APIKey        string
 	Timeout       time.Duration
 	BatchSize     int
+
+	QueryPrefix, PassagePrefix string
 }
 
 // remotes holds what differs between the remote providers, besides their protocols.
@@ -89,6 +91,10 @@ func openLocal(cfg Config) (embedding.Embedder, error) {
 	if cfg.Dimension < 2 || cfg.Dimension > embedding.MaxDimension {
 		return nil, fmt.Errorf("embedding dimension %d is out of range: the local provider supports 2 to %d",
 			cfg.Dimension, embedding.MaxDimension)
+	}
+	if cfg.QueryPrefix != "" || cfg.PassagePrefix != "" {
+		return nil, fmt.Errorf("the local embedding provider has no prefixes: omit %q, or choose another provider",
+			cmp.Or(cfg.QueryPrefix, cfg.PassagePrefix))
 	}
 	if cfg.URL != "" {
 		return nil, fmt.Errorf("the local embedding provider has no URL: omit %q, or choose another provider",

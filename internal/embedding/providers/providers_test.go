@@ -39,6 +39,9 @@ func TestOpenRefuses(t *testing.T) {
 			c.Provider, c.Model, c.Dimension = "", "", 3585
 		},
 		`the local embedding provider has no model "m"`: func(c *providers.Config) { c.Provider = "" },
+		`the local embedding provider has no prefixes: omit "passage: "`: func(c *providers.Config) {
+			*c = providers.Config{PassagePrefix: "passage: "}
+		},
 		`URL "http://h:x" is not an http or https address`: func(
 			c *providers.Config) {
 			c.URL = "http://u:secret@h:x?k=secret"

@@ -55,7 +55,23 @@ func newRemote(cfg Config) (*remote, error) {
 func (r *remote) Model() string  { return r.cfg.Provider + ":" + r.cfg.Model }
 func (r *remote) Dimension() int { return r.cfg.Dimension }
 
+// Prefixes returns those of the configuration.
+func (r *remote) Prefixes() (query, passage string) { return r.cfg.QueryPrefix, r.cfg.PassagePrefix }
+
 func (r *remote) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return r.embed(ctx, r.cfg.PassagePrefix, texts)
+}
+
+// EmbedQueries is Embed for questions.
+func (r *remote) EmbedQueries(ctx context.Context, texts []string) ([][]float32, error) {
+	return r.embed(ctx, r.cfg.QueryPrefix, texts)
+}
+
+func (r *remote) embed(ctx context.Context, prefix string, given []string) ([][]float32, error) {
+	texts := make([]string, len(given))
+	for i, text := range given {
+		texts[i] = prefix + text
+	}
 	work := &batch{remote: r, texts: texts, vectors: make([][]float32, len(texts))}
 	for from := 0; from < len(texts); from += r.cfg.BatchSize {
 		err := work.embed(ctx, from, min(from+r.cfg.BatchSize, len(texts)))

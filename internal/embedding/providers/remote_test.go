@@ -127,6 +127,20 @@ func TestRequestFollowsConfiguration(t *testing.T) {
 	require.Equal(t, dimension, got.Dimensions)
 }
 
+func TestPrefixes(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
+		cfg.QueryPrefix, cfg.PassagePrefix = "query: ", "passage: "
+		e := open(t, cfg)
+		vectors, err := e.Embed(t.Context(), []string{"cello"})
+		require.NoError(t, err)
+		requireVector(t, "passage: cello", vectors[0])
+		vectors, err = embedding.Queries(t.Context(), e, []string{"cello"})
+		require.NoError(t, err)
+		requireVector(t, "query: cello", vectors[0])
+	})
+}
+
 func TestProviderIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
