@@ -61,7 +61,8 @@ func ofType(lines []line, kind string) (found []line) {
 const person = `{"dialogues":[
 	{"session_uuid":"a1","current_time":"2025-12-15 (Monday)","dialogue_turns":[
 		{"speaker":"User","content":"My boat is %s.","is_query":false},
-		{"speaker":"Assistant","content":"A fine boat.","is_query":false}],
+		{"speaker":"Assistant","content":"A fine boat.","is_query":false},
+		{"speaker":"Assistant","content":"","is_query":false}],
 	 "extracted_memory":[{"index":"P-1","content":"【Boats】 User has a boat.","source_role_snapshot":"User"}]},
 	{"session_uuid":"b2","current_time":"2025-12-15 (Monday)","dialogue_turns":[
 		{"speaker":"User","content":"Which boat?","is_query":true,"category_name":"Static"},

@@ -61,6 +61,9 @@ func realmemPerson(person string, file realmemFile) (lines []line) {
 			day, begins = s.Day, must.Get(time.Parse("2006-01-02 (Monday)", s.Day)).Add(8*time.Hour)
 		}
 		for i, turn := range s.Turns {
+			if strings.TrimSpace(turn.Content) == "" {
+				continue // an empty answer
+			}
 			at := begins.Add(time.Duration(i) * time.Minute)
 			speaker := turn.Speaker
 			if speaker == "User" {
