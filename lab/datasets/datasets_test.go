@@ -64,7 +64,7 @@ const person = `{"dialogues":[
 		{"speaker":"Assistant","content":"A fine boat.","is_query":false},
 		{"speaker":"Assistant","content":"","is_query":false}],
 	 "extracted_memory":[{"index":"P-1","content":"【Boats】 User has a boat.","source_role_snapshot":"User"}]},
-	{"session_uuid":"b2","current_time":"2025-12-15 (Monday)","dialogue_turns":[
+	{"session_uuid":"b2","current_time":"2025-12-14 (Sunday)","dialogue_turns":[
 		{"speaker":"User","content":"Which boat?","is_query":true,"category_name":"Static"},
 		{"speaker":"Assistant","content":"Yours.","memory_session_uuids":["b2","a1"]},
 		{"speaker":"User","content":"And before?","is_query":true,"category_name":"Static"},

@@ -16,7 +16,8 @@ import (
 // A question is what a person says when the assistant needs earlier sessions to answer. It is asked when its session
 // begins, so it has only earlier sessions to find, as in the set. gold_sessions are those that the answer used. Points
 // are the facts that the set notes of a session; the title of the project stage that precedes each, 【…】, is cut off.
-// Days are given without a time: the sessions of a day begin at eight, half an hour apart.
+// Days are given without a time: the sessions of a day begin at eight, half an hour apart. A session that is dated before
+// the one that precedes it in the file, as a few are, follows that one half an hour later.
 var realmem = set{
 	name:   "realmem",
 	url:    "https://github.com/AvatarMemory/RealMemBench",
@@ -54,11 +55,10 @@ type realmemTurn struct {
 var realmemStage = regexp.MustCompile(`^【[^】]*】\s*`)
 
 func realmemPerson(person string, file realmemFile) (lines []line) {
-	var day string
 	var begins time.Time
 	for _, s := range file.Dialogues {
-		if s.Day != day {
-			day, begins = s.Day, must.Get(time.Parse("2006-01-02 (Monday)", s.Day)).Add(8*time.Hour)
+		if day := must.Get(time.Parse("2006-01-02 (Monday)", s.Day)).Add(8 * time.Hour); day.After(begins) {
+			begins = day
 		}
 		for i, turn := range s.Turns {
 			if strings.TrimSpace(turn.Content) == "" {
