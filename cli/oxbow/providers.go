@@ -62,6 +62,8 @@ func (r *reasonerFlags) add(f *pflag.FlagSet, cfg *worker.Config) {
 	f.StringVar(&cfg.Reasoner.Model, "reasoner-model", "", "name of the language model")
 	f.StringVar(&cfg.Reasoner.URL, "reasoner-url", "", "base URL of the server (default: the provider's)")
 	durationFlag(f, &cfg.Reasoner.Timeout, "reasoner-timeout", time.Millisecond, "timeout of one request (default 2m)")
+	intFlag(f, &cfg.Reasoner.MaxTokens, "reasoner-max-tokens", "", 256, 1_000_000,
+		"tokens of one answer, including thoughts, default 8192")
 	f.Int64Var(&cfg.DailyTokens, "reasoner-daily-tokens", 0,
 		"tokens per user and day for reflection (default: unlimited)")
 	r.now = momentFlag(f, "now", "set the reflection clock to this time or to the end of this period, in UTC")

@@ -29,6 +29,7 @@ const (
 	maxAttempts   = 2    // the question, and one repair
 	quotedAnswer  = 4000 // characters of a bad answer that the repair shows and an error may keep
 	maxAdaptation = 6    // retries with other parameters if a server does not support them
+	fast          = 4    // an answer that takes a quarter of the time limit may be longer
 )
 
 // ask asks a question and passes the answer to use. If the answer does not fit A's schema, or use finds a problem, ask
@@ -107,6 +108,10 @@ func (r *Reasoner) send(
 		defer cancel()
 	}
 	response, err := model.GenerateContent(limited, messages, options...)
+	x.TimedOut = x.TimedOut || limited.Err() != nil
+	if x.TimedOut && ctx.Err() == nil {
+		r.negotiated.shorten(how)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return "", x, ctx.Err()
@@ -130,6 +135,9 @@ func (r *Reasoner) send(
 	usage.PromptTokens, usage.CompletionTokens = tokens(choice, "PromptTokens"), tokens(choice, "CompletionTokens")
 	switch {
 	case choice.StopReason == "length" || doneReason(x.Answer) == "length":
+		if time.Since(usage.StartedAt) < r.cfg.Timeout/fast {
+			r.negotiated.lengthen(how, r.cfg.MaxTokens)
+		}
 		return choice.Content, x, problemf("the answer was cut off after %d tokens: it has to be shorter",
 			usage.CompletionTokens)
 	case choice.StopReason == "content_filter":

@@ -170,6 +170,37 @@ func TestSilence(t *testing.T) {
 	require.Len(t, b.server.Requests(), 1)
 }
 
+// A model that repeats itself until the limit does not answer in time on a slow server. Its answers get shorter until they
+// are cut off in time, which counts as an invalid answer. They get longer again once the server is fast.
+func TestSlowServer(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(cfg *Config) { cfg.Timeout, cfg.MaxTokens = 2*time.Second, 2048 })
+	b.server.Answer(func(r llmtest.Request) llmtest.Reply {
+		if r.MaxTokens > 600 {
+			return llmtest.Hang()
+		}
+		return llmtest.Truncated(`{"patterns": [`)
+	})
+	for range 2 {
+		_, err := b.Reflect(b.ctx, batch())
+		require.ErrorAs(t, err, new(*reasoner.UnavailableError))
+	}
+	b.server.Next(llmtest.Slow(time.Second, llmtest.Truncated(`{"patterns": [`)),
+		llmtest.Slow(time.Second, llmtest.Truncated(`{"patterns": [`)))
+	_, err := b.Reflect(b.ctx, batch())
+	require.ErrorAs(t, err, new(*reasoner.AnswerError))
+	b.server.Answer(func(r llmtest.Request) llmtest.Reply { return llmtest.Truncated(`{"patterns": [`) })
+	_, err = b.Reflect(b.ctx, batch())
+	require.ErrorAs(t, err, new(*reasoner.AnswerError))
+	_, err = b.Reflect(b.ctx, batch())
+	require.ErrorAs(t, err, new(*reasoner.AnswerError))
+	var limits []int
+	for _, r := range b.server.Requests() {
+		limits = append(limits, r.MaxTokens)
+	}
+	require.Equal(t, []int{2048, 1024, 512, 512, 512, 1024, 2048, 2048}, limits)
+}
+
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(cfg *Config) { cfg.URL = "http://user:pass@127.0.0.1:1/v1?token=x" })

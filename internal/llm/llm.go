@@ -41,6 +41,7 @@ func Open(cfg Config) (*Reasoner, error) {
 	}
 	server := provider.Server{APIKey: cfg.APIKey, Timeout: cfg.Timeout, MaxAnswer: maxAnswer}
 	r := &Reasoner{cfg: cfg, server: server}
+	r.negotiated.how.tokens = cfg.MaxTokens
 	if cfg.Client != nil {
 		r.negotiated.how.format = formatJSON // langchaingo has no option for a schema
 	}

@@ -20,6 +20,7 @@ type parameters struct {
 	format      format
 	limit       limit
 	temperature float64 // 0: the same as for others; 1: the only value that thinking models accept
+	tokens      int     // of an answer, at most: fewer if the server is slow
 }
 
 // format is how JSON is requested.
@@ -84,12 +85,36 @@ func (t *negotiated) adapt(used parameters, x *provider.Exchange) bool {
 	default:
 		return false
 	}
+	t.replace(used, next)
+	return true
+}
+
+// replace changes the parameters, unless another request did so meanwhile.
+func (t *negotiated) replace(used, next parameters) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.how == used { // otherwise another request has adapted it meanwhile
+	if t.how == used {
 		t.how = next
 	}
-	return true
+}
+
+// minTokens is the smallest number of tokens to which an answer is limited.
+const minTokens = 256
+
+// shorten allows half as many tokens from now on, because an answer was not complete in time. Otherwise a model that
+// repeats itself until the limit never answers on a slow server, and its job never fails either.
+func (t *negotiated) shorten(used parameters) {
+	next := used
+	next.tokens = max(used.tokens/2, minTokens)
+	t.replace(used, next)
+}
+
+// lengthen allows twice as many tokens, at most the given number, because an answer was cut off although the server is
+// fast.
+func (t *negotiated) lengthen(used parameters, most int) {
+	next := used
+	next.tokens = min(2*used.tokens, most)
+	t.replace(used, next)
 }
 
 func mentions(text string, any ...string) bool {
@@ -106,7 +131,7 @@ func (r *Reasoner) model(q question, how parameters) (llms.Model, []llms.CallOpt
 	client := r.server.Client()
 	options := []llms.CallOption{llms.WithTemperature(how.temperature)}
 	if how.limit != limitNone {
-		options = append(options, llms.WithMaxTokens(r.cfg.MaxTokens))
+		options = append(options, llms.WithMaxTokens(how.tokens))
 	}
 	if how.limit == limitTokens {
 		options = append(options, openai.WithLegacyMaxTokensField())

@@ -40,7 +40,7 @@ func (s Server) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, body, err := s.send(req.Clone(ctx))
 	if err != nil {
 		if ctx.Err() != nil && req.Context().Err() == nil {
-			err = fmt.Errorf("no answer within %s", s.Timeout)
+			x.TimedOut, err = true, fmt.Errorf("no answer within %s", s.Timeout)
 		}
 		x.Err = err
 		return nil, err

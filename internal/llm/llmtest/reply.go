@@ -131,6 +131,17 @@ func Hang() Reply {
 	}}
 }
 
+// Slow waits before it gives an answer.
+func Slow(pause time.Duration, answer Reply) Reply {
+	return Reply{func(s *Server, w http.ResponseWriter, r *http.Request, request Request) {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(pause):
+			answer.write(s, w, r, request)
+		}
+	}}
+}
+
 // Drop closes the connection without an answer.
 func Drop() Reply {
 	return Reply{func(*Server, http.ResponseWriter, *http.Request, Request) { panic(http.ErrAbortHandler) }}
