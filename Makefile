@@ -152,6 +152,11 @@ chaos: ## kill processes and cut connections for MINUTES a seed, then check the 
 	go -C lab build -o ../bin/chaosctl ./chaos/chaosctl
 	@bin/chaosctl --minutes $(MINUTES) $(SEED) $(SEEDS)
 
+.PHONY: versus
+versus: ## measure Oxbow beside other memories on the data sets in EVALUATIONS (VERSUS="-users 2 -rivals mem0")
+	@./scripts/setup --for-tests
+	go -C lab run ./versus $(VERSUS) $(abspath $(wildcard $(EVALUATIONS)/*.jsonl*))
+
 .PHONY: golden
 golden: ## compare what users see with the record (lab/golden; GOLDEN="-only recall", GOLDEN=-update)
 	@./scripts/setup --for-tests

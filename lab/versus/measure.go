@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/internal/localpg"
+	"github.com/oxbow-memory/oxbow/lab/must"
+)
+
+// figures are what a rival achieved on a set.
+type figures struct {
+	recall5, recall10, hit10, precision float64
+	adds                                float64 // a second
+	p50, p95                            float64 // of a search, in milliseconds
+	bytes                               float64 // of disk, per memory
+	memory                              float64 // MB
+}
+
+// cell is a rival on a set.
+type cell struct{ set, rival string }
+
+func (f figures) String() string {
+	return fmt.Sprintf("recall@5 %.3f  @10 %.3f  hit@10 %.3f  precision %.3f  %.0f adds/s  p50 %.1f ms  p95 %.1f ms  "+
+		"%.0f B  %.0f MB", f.recall5, f.recall10, f.hit10, f.precision, f.adds, f.p50, f.p95, f.bytes, f.memory)
+}
+
+// batch is how many memories are added at once.
+const batch = 100
+
+// measure runs a rival on a set, with a PostgreSQL of its own if it uses one.
+func (r *run) measure(v *rival, s *set) (f figures) {
+	dir := must.Get(os.MkdirTemp("", "versus-"))
+	defer os.RemoveAll(dir)
+	files := filepath.Join(dir, "files")
+	must.OK(os.Mkdir(files, 0o700))
+	var server *localpg.Server
+	var url, data string
+	if v.database {
+		must.OK(os.Chmod(dir, 0o755)) // the server may run as another account
+		server = must.Get(localpg.Start(r.ctx, localpg.Config{DataDir: filepath.Join(dir, "pg"), Database: "versus"}))
+		defer func() { must.OK(server.Stop(r.ctx)) }()
+		url, data = server.DSN("versus"), server.Dir()
+	}
+	a := r.start(v, files, url)
+	peak := watch(a.cmd.Process.Pid, data)
+	before := r.size(url, files)
+
+	var took time.Duration
+	for _, b := range s.batches(batch) {
+		_, d := a.ask(map[string]any{"do": "add", "user": b[0].User, "memories": b})
+		took += d
+	}
+	_, d := a.ask(map[string]any{"do": "settle"})
+	f.adds = float64(len(s.memories)) / (took + d).Seconds()
+	f.bytes = float64(r.size(url, files)-before) / float64(len(s.memories))
+
+	search := func(q question) ([]string, time.Duration) {
+		found, d := a.ask(map[string]any{"do": "search", "user": q.User, "question": q.Question, "limit": limit})
+		return found.IDs, d
+	}
+	search(s.questions[0]) // connections and models are ready
+	var durations []time.Duration
+	for _, q := range s.questions {
+		ids, d := search(q)
+		durations = append(durations, d)
+		f.count(ids, q.Gold)
+	}
+	n := float64(len(s.questions))
+	f.recall5, f.recall10, f.hit10, f.precision = f.recall5/n, f.recall10/n, f.hit10/n, f.precision/n
+	slices.Sort(durations)
+	f.p50, f.p95 = percentile(durations, 0.50), percentile(durations, 0.95)
+	f.memory = float64(peak()) / 1e6
+	a.stop()
+	return f
+}
+
+// count adds the measures of one answer.
+func (f *figures) count(ids, gold []string) {
+	found := 0
+	for i, id := range ids[:min(limit, len(ids))] {
+		if !slices.Contains(gold, id) {
+			continue
+		}
+		if found++; i < 5 {
+			f.recall5 += 1 / float64(len(gold))
+		}
+	}
+	f.recall10 += float64(found) / float64(len(gold))
+	if found > 0 {
+		f.hit10++
+		f.precision += float64(found) / float64(len(ids))
+	}
+}
+
+// percentile uses the nearest rank.
+func percentile(sorted []time.Duration, p float64) float64 {
+	return float64(sorted[int(math.Ceil(p*float64(len(sorted))))-1].Microseconds()) / 1000
+}
+
+// size returns the bytes of the database and of the files.
+func (r *run) size(url, files string) (bytes int64) {
+	if url != "" {
+		conn := must.Get(pgx.Connect(r.ctx, url))
+		defer conn.Close(r.ctx)
+		must.Get(conn.Exec(r.ctx, "checkpoint"))
+		must.OK(conn.QueryRow(r.ctx, "select pg_database_size(current_database())").Scan(&bytes))
+	}
+	must.OK(filepath.WalkDir(files, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		bytes += info.Size()
+		return err
+	}))
+	return bytes
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/lab/models"
+	"github.com/oxbow-memory/oxbow/lab/must"
+	"github.com/oxbow-memory/oxbow/lab/program"
+)
+
+const sample = `
+{"type":"memory","user":"b","id":"1","speaker":"Bo","content":"I have a boat."}
+{"type":"memory","user":"a","id":"1","content":"Ann sings."}
+{"type":"memory","user":"b","id":"2","content":"It leaks."}
+{"type":"question","user":"b","question":"What leaks?","gold":["1","2"]}
+{"type":"question","user":"a","question":"Who sings?","gold":["1"]}
+{"type":"question","user":"a","question":"Who dances?","gold":[]}
+{"type":"point","user":"a","id":"p","content":"Ann sings."}
+`
+
+func TestReadSet(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "life.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte(sample), 0o600))
+	s := readSet(name, 0)
+	require.Equal(t, "life", s.name)
+	require.Len(t, s.memories, 3)
+	require.Equal(t, "Bo: I have a boat.", s.memories[1].Text)
+	require.Len(t, s.questions, 2)
+	batches := s.batches(100)
+	require.Len(t, batches, 2, "a batch is of one user")
+	require.Len(t, batches[1], 2)
+	require.Len(t, s.batches(1), 3)
+
+	s = readSet(name, 1)
+	require.Equal(t, []int{1, 2}, []int{s.users, s.of})
+	require.Len(t, s.memories, 1, "of the user with the fewest")
+	require.Len(t, s.questions, 1)
+}
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	var f figures
+	f.count([]string{"x", "a", "y", "z", "w", "b", "v", "u"}, []string{"a", "b", "c", "d"})
+	require.Equal(t, figures{recall5: 0.25, recall10: 0.5, hit10: 1, precision: 0.25}, f)
+	f.count([]string{"a"}, []string{"a"})
+	require.Equal(t, figures{recall5: 1.25, recall10: 1.5, hit10: 2, precision: 1.25}, f)
+	f.count(nil, []string{"a"})
+	require.Equal(t, figures{recall5: 1.25, recall10: 1.5, hit10: 2, precision: 1.25}, f)
+
+	require.InDelta(t, 2, percentile([]time.Duration{1e6, 2e6, 3e6}, 0.5), 0)
+	require.InDelta(t, 3, percentile([]time.Duration{1e6, 2e6, 3e6}, 0.95), 0)
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	r := &run{sets: []*set{{name: "s"}}, rivals: []*rival{{name: ours, about: "Oxbow"}, {name: "r", about: "R"}}}
+	rep := r.report(map[cell][]figures{
+		{"s", ours}: {{recall10: 0.5, p50: 4}, {recall10: 0.5, p50: 2}, {recall10: 0.5, p50: 9}},
+		{"s", "r"}:  {{recall10: 0.4, p50: 1}, {recall10: 0.4, p50: 3}, {recall10: 0.4, p50: 2}},
+	})
+	require.Equal(t, []lost{{"s", "r", "search p50 ms", "2.0", "4.0"}}, rep.lost)
+	require.Equal(t, len(metrics), rep.cells)
+	require.Contains(t, rep.text(), "Oxbow is better or equal in 8 of 9 cells.")
+}
+
+// An adapter is a process that is added to and asked, and its files and memory are measured.
+func TestMeasure(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "life.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte(sample), 0o600))
+	require.NoError(t, must.Try(func() {
+		r := &run{ctx: t.Context(), root: must.Get(program.Root(t.Context())), models: &models.Server{}}
+		v := &rivals[slices.IndexFunc(rivals, func(v rival) bool { return v.name == "bm25" })]
+		v.install(r.ctx, r.root)
+		f := r.measure(v, readSet(name, 0))
+		require.InDelta(t, 0.75, f.recall10, 0, "one memory of the second question has none of its words")
+		require.InDelta(t, 1, f.precision, 0)
+		require.Positive(t, f.adds)
+		require.Positive(t, f.p50)
+		require.Positive(t, f.bytes)
+		require.Greater(t, f.memory, 10.0)
+	}))
+}
