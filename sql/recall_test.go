@@ -24,6 +24,7 @@ type explanation struct {
 	Vector     *channel `json:"vector"`
 	Recency    float64  `json:"recency"`
 	Importance float64  `json:"importance"`
+	Speaker    float64  `json:"speaker"`
 	StageBoost float64  `json:"stage_boost"`
 	Weight     *struct{ Share float64 }
 	Stage      string `json:"stage"`
@@ -212,6 +213,36 @@ func TestBonuses(t *testing.T) {
 			require.InDelta(t, (1+c.recency+0.15*importance+boost)*(1+share), got.Score, 1e-9,
 				"the best of a channel has 1")
 		})
+	}
+}
+
+// A question that names a speaker favours what that speaker said. A name is found as a word, or in Chinese as a part of
+// the text, and never as a part of a word.
+func TestNamedSpeakers(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for _, speaker := range []any{"Al", "Caroline Dubois", "小林", "O'Neil", nil, ""} {
+		diary(t, tx, row{"speaker": speaker, "content": fmt.Sprint("A boat 小船, said ", speaker)})
+	}
+	for question, want := range map[string][]string{
+		"What did Al say about a boat?":               {"Al"},
+		"Did she also see the boat, although it sank": nil,
+		"caroline's boat":                             {"Caroline Dubois"},
+		"What boat have Al and Caroline Dubois seen?": {"Al", "Caroline Dubois"},
+		"小林说的小船":                                      {"小林"},
+		"the boat of O'Neil":                          {"O'Neil"},
+		"boat":                                        nil,
+		"":                                            nil,
+	} {
+		var named []string
+		for _, f := range recall(t, tx, row{"user_id": ann(t), "query": question, "embedding": axis(0)}) {
+			if f.Explain.Speaker > 0 {
+				require.InDelta(t, 0.5, f.Explain.Speaker, 1e-9)
+				_, speaker, _ := strings.Cut(f.Content, "said ")
+				named = append(named, speaker)
+			}
+		}
+		require.ElementsMatch(t, want, named, question)
 	}
 }
 

@@ -1765,6 +1765,7 @@ CREATE TABLE oxbow.recall_rules (
     recall_recency_days double precision NOT NULL,
     recall_arousal double precision NOT NULL,
     recall_importance double precision NOT NULL,
+    recall_speaker double precision NOT NULL,
     recall_emerging double precision NOT NULL,
     recall_established double precision NOT NULL,
     recall_core double precision NOT NULL,

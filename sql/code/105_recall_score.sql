@@ -17,6 +17,23 @@ begin
     left join oxbow.settings r on r.key = 'recall';
 end $$;
 
+-- plain_words returns a text in lower case with a space before, between and after its words.
+create or replace function oxbow.plain_words(_text text) returns text
+language sql immutable parallel safe
+return ' ' || regexp_replace(lower(_text), '[\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u007F\u2010-\u206F]+', ' ', 'g')
+  || ' ';
+
+-- names_speaker returns whether a question (as of plain_words) names the speaker of a memory, with the whole name or,
+-- if it has several words, the first. A name with characters beyond ASCII is found within words, because Chinese
+-- has no spaces.
+create or replace function oxbow.names_speaker(_asked text, _speaker text) returns boolean
+language sql immutable parallel safe
+return case when coalesce(_speaker, '') = '' then false
+            when octet_length(_speaker) > length(_speaker) then strpos(_asked, lower(_speaker)) > 0
+            else strpos(_asked, oxbow.plain_words(_speaker)) > 0
+              or length(split_part(_speaker, ' ', 1)) > 2
+                 and strpos(_asked, oxbow.plain_words(split_part(_speaker, ' ', 1))) > 0 end;
+
 -- modality_weight returns the factor of the score for the modality of a memory.
 create or replace function oxbow.modality_weight(_modality text, _rules oxbow.recall_rules) returns double precision
 language sql immutable parallel safe

@@ -47,8 +47,8 @@ end $$;
 -- It writes nothing. Except in the mode debug, it returns no forgotten memories and no traits in the stages trend,
 -- candidate and dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
 -- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
--- recency, importance and a trait's stage, times 1 + the share of the memory's weight, times the weight of its modality
--- (the policies recall_*). A result below recall_threshold of the best score is left out.
+-- recency, importance, a speaker whom the query names and a trait's stage, times 1 + the share of the memory's
+-- weight, times the weight of its modality (the policies recall_*). A result below recall_threshold of the best score is left out.
 -- A memory that repeats a better one comes after all others; explain has the id of the better one ("repeats").
 --
 -- Plans are generic and made once per session. The settings disable plan choices that are wrong for users
@@ -101,6 +101,7 @@ declare
   _whole constant boolean := coalesce(recall.mode in ('review', 'debug'), false);
   _archived record;
   _suppressed uuid[];                  -- memories that were wrong for a question like this
+  _said_by constant text := oxbow.plain_words(left(recall.query, 2000)); -- to find speakers in it
 begin
   perform oxbow.check_access(recall.user_id);
   perform oxbow.check_question('query', recall.query, vector_dims(recall.embedding), recall.types, _known,
@@ -219,9 +220,10 @@ begin
     select f.* from fused f
      where f.score > 0 and case _pass when 2 then f.id <> all(_done) when 3 then f.id = any(_repeating)
        else f.score * _most * case when f.type = 'trait'
-              then 1 + _rule.recall_recency + _rule.recall_importance
+              then 1 + _rule.recall_recency + _rule.recall_importance + _rule.recall_speaker
                  + greatest(_rule.recall_emerging, _rule.recall_established, _rule.recall_core)
-              else (1 + _rule.recall_recency + _rule.recall_importance) * (1 + _rule.recall_weight) end
+              else (1 + _rule.recall_recency + _rule.recall_importance + _rule.recall_speaker)
+                   * (1 + _rule.recall_weight) end
          >= coalesce((select l.score from fused l order by l.score desc offset recall.max_results - 1 limit 1), 0) end
   ), found as (
     select r.type, r.text, r.vector, r.entity, r.rank, r.score, m.*,
@@ -249,6 +251,7 @@ begin
                         when 'core' then _rule.recall_core else 0 end as stage_boost,
            _rule.recall_recency * oxbow.recency(coalesce(f.valid_at, f.created_at), f.metadata #> '{emotion,arousal}',
              _now, _rule.recall_recency_days, _rule.recall_arousal) as recency,
+           case when oxbow.names_speaker(_said_by, f.speaker) then _rule.recall_speaker else 0 end as speaker_boost,
            oxbow.modality_weight(f.modality, _rule) as modality_weight,
            case when f.type = 'trait' then 0 else w.share end as share, -- a trait has no weight
            w."time" as w_time, w.reinforcement as w_reinforcement, w.conflict as w_conflict,
@@ -259,7 +262,8 @@ begin
     offset 0
   ), best as (
     select t.*
-      from (select r.*, r.score * (1 + r.recency + r.importance_boost + r.stage_boost) * (1 + r.share)
+      from (select r.*, r.score * (1 + r.recency + r.importance_boost + r.speaker_boost + r.stage_boost)
+                   * (1 + r.share)
                    * r.modality_weight as total
               from raised r) t
      where recall.min_score is null or t.total >= recall.min_score
@@ -277,6 +281,7 @@ begin
              'score', b.vector, 'rank', cardinality(e.vectors) + 1 - width_bucket(b.vector, e.vectors)) end,
            'entity', case when b.entity is not null then jsonb_build_object('score', b.entity, 'rank', b.rank) end,
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance_boost,
+           'speaker', nullif(b.speaker_boost, 0),
            'modality', nullif(b.modality_weight, 1), 'session', b.session_id, 'level', nullif(b.level, 'full'),
            'left_out', case when recall.mode = 'debug' then
              oxbow.recall_left_out(recall.user_id, b.type, b.id, _filter) end,
