@@ -1,6 +1,6 @@
 // Evaltraits measures which known interests of people the traits show.
 //
-//	go -C lab run ./evaltraits [-nights N] [-reasoner-model NAME …] RECORDS PERSONAS
+//	go -C lab run ./evaltraits [-list] [-nights N] [-reasoner-model NAME …] RECORDS PERSONAS
 //
 // RECORDS is a file for oxbow eval, of which only the memories are used. PERSONAS is a JSON object:
 //
@@ -8,7 +8,9 @@
 //
 // It loads the memories into its own database on the tests' PostgreSQL, embeds them, and reflects on each person with
 // the clock at the end of the person's records. A trait of stage emerging or higher shows an interest if it contains
-// one of its words; it counts for one interest. With -nights, deep reflections follow, each within its budget. The exit status is 1 if a trait is in a sensitive category.
+// one of its words; it counts for one interest. With -list, all traits are printed, so that a reader can judge them.
+// With -nights, deep reflections follow, each within its budget. The exit status is 1 if a trait is in a sensitive
+// category.
 package main
 
 import (
@@ -44,6 +46,7 @@ func command(ctx context.Context, out io.Writer) {
 	flag.StringVar(&reasoner.Model, "reasoner-model", "", "the provider's name for the model")
 	flag.StringVar(&reasoner.URL, "reasoner-url", "", "the provider's server")
 	nights := flag.Int("nights", 0, "deep reflections (the job sleep) of each person after that")
+	list := flag.Bool("list", false, "list the traits")
 	reasoner.APIKey = os.Getenv("OXBOW_REASONER_API_KEY")
 	flag.Parse()
 	if flag.NArg() != 2 {
@@ -57,6 +60,11 @@ func command(ctx context.Context, out io.Writer) {
 	fmt.Fprintln(t, "person\tinterests seen\tof\ttraits\tmissed")
 	for _, p := range personas {
 		mine := traits[p.user]
+		if *list {
+			for _, trait := range mine {
+				fmt.Fprintf(out, "%s: %s\n", p.user, trait)
+			}
+		}
 		missed := p.missed(mine)
 		n := len(p.Interests)
 		seen, total, most = seen+n-len(missed), total+n, max(most, len(mine))
