@@ -123,6 +123,11 @@ eval-traits: ## measure which interests of known people become traits: RECORDS=â
 	@./scripts/setup --for-tests
 	go -C lab run ./evaltraits $(abspath $(RECORDS)) $(abspath $(PERSONAS))
 
+.PHONY: quality
+quality: ## measure recall with real embedding models, and write docs/quality.md (EVALUATIONS=directory)
+	@./scripts/setup --for-tests
+	go -C lab run ./quality -page ../docs/quality.md $(abspath $(wildcard $(EVALUATIONS)/*.jsonl $(EVALUATIONS)/*.jsonl.gz))
+
 .PHONY: eval-secrets
 eval-secrets: ## measure how many texts of the evaluation data look like secrets (EVALUATIONS=directory)
 	go -C lab run ./evalsecrets $(abspath $(wildcard $(EVALUATIONS)/*.jsonl.gz))

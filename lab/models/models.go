@@ -13,7 +13,7 @@ import (
 // model describes a model of embed.py.
 type model struct {
 	name                       string // as requests and vectors name it
-	version                    string // a change makes the cached vectors void
+	version                    string // of the package, on which the vectors depend
 	dimension                  int
 	queryPrefix, passagePrefix string
 }
@@ -27,6 +27,7 @@ var models = map[string]model{
 type Server struct {
 	URL           string // with the path /v1
 	Model         string
+	Version       string // of the package
 	Dimension     int
 	QueryPrefix   string
 	PassagePrefix string
@@ -44,7 +45,8 @@ func Start(ctx context.Context, name, address string, cached bool) (*Server, err
 	if !known {
 		return nil, fmt.Errorf("unknown model %q: use e5 or minilm", name)
 	}
-	s := &Server{Model: m.name, Dimension: m.dimension, QueryPrefix: m.queryPrefix, PassagePrefix: m.passagePrefix}
+	s := &Server{Model: m.name, Version: m.version, Dimension: m.dimension,
+		QueryPrefix: m.queryPrefix, PassagePrefix: m.passagePrefix}
 	var err error
 	if s.pool, err = startPool(ctx, name, m.dimension); err != nil {
 		return nil, err
