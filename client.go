@@ -25,15 +25,16 @@ type DB interface {
 
 // Client stores and recalls memories. It is safe for concurrent use if its DB is. Call Close when done.
 type Client struct {
-	db       DB
-	tx       pgx.Tx // nil unless set by WithTx
-	embedder Embedder
-	timeout  time.Duration
-	log      *slog.Logger
-	checked  *atomic.Bool // whether the schema was checked; shared with the copies that WithTx makes
-	sealer   Sealer       // nil: memories and messages of sensitivity 3 cannot be stored or read
-	uses     *uses        // nil: uses are not reported
-	tracer   trace.Tracer // nil: use the provider of the span in the call's context
+	db        DB
+	tx        pgx.Tx // nil unless set by WithTx
+	embedder  Embedder
+	timeout   time.Duration
+	reranking *reranking // nil: none
+	log       *slog.Logger
+	checked   *atomic.Bool // whether the schema was checked; shared with the copies that WithTx makes
+	sealer    Sealer       // nil: memories and messages of sensitivity 3 cannot be stored or read
+	uses      *uses        // nil: uses are not reported
+	tracer    trace.Tracer // nil: use the provider of the span in the call's context
 }
 
 // Option configures a Client.

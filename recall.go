@@ -1,6 +1,7 @@
 package oxbow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ type Query struct {
 	// Now is the reference time for recency. Default: the database's clock.
 	Now time.Time
 	// MinScore leaves out memories with a lower score. Scores of different queries are hardly comparable, so choose it
-	// by the scores of typical queries. Default: 0, no minimum.
+	// by the scores of typical queries. A reranker does not change the scores. Default: 0, no minimum.
 	MinScore float64
 	// Mode selects which memories are searched. Default: all current memories in the search indexes.
 	Mode Mode
@@ -67,7 +68,7 @@ const (
 
 // Results is the result of Recall.
 type Results struct {
-	// Memories are ordered by score, best first.
+	// Memories are ordered by score, or by the reranker's, best first.
 	Memories []Result
 	// Degraded is the reason why only words were searched although vectors were requested: the embedder
 	// failed or timed out. Otherwise it is nil.
@@ -86,7 +87,7 @@ type ChannelScore = store.ChannelScore
 // Recall returns the memories of a user that match a query, best first. It searches by words and by vectors,
 // and a hit raises its neighbours in the conversation; see oxbow.recall in the SQL interface. Recall writes
 // nothing; the client reports the accesses in the background. Pass the memories that a reply relied on to
-// Used.
+// Used. With a reranker (WithReranker) the best memories are ranked again.
 //
 // If the embedder fails, Recall searches by words alone, and Results.Degraded is the reason. If the database
 // holds vectors of another model, the error is a *ModelMismatchError. An invalid value is an *InvalidError.
@@ -97,10 +98,18 @@ func (c *Client) Recall(ctx context.Context, q Query) (_ Results, err error) {
 	if err != nil {
 		return Results{}, err
 	}
+	rerank := c.reranking != nil && strings.TrimSpace(q.Text) != ""
+	limit := cmp.Or(q.Limit, 10)
+	if rerank {
+		params.Limit = new(max(limit, c.reranking.options.Pool))
+	}
 	found, degraded, err := search(ctx, c, q, func(db store.DB, vector []float32) ([]Result, EmbeddingModel, error) {
 		params.Embedding = vector
 		return store.Recall(ctx, db, params)
 	})
+	if err == nil && rerank {
+		found, err = c.rerank(ctx, q.Text, found, limit)
+	}
 	if err != nil {
 		return Results{}, err
 	}
@@ -117,7 +126,7 @@ type Considered = store.Considered
 
 // Consideration is the result of RecallDebug.
 type Consideration struct {
-	// Memories are the results of Recall in order, followed by memories that it leaves out.
+	// Memories are the results of Recall in order, without a reranker, followed by memories that it leaves out.
 	Memories []Considered
 	// Degraded is as in Results.
 	Degraded error

@@ -8,12 +8,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
 // RunMCP serves MCP for one user over a pair of streams, until in or ctx ends. The program at their other end has a
-// login of the database, so it needs no key. Of cfg, only what concerns the database and the embedder counts. The login
+// login of the database, so it needs no key. Of cfg, only what concerns the database and the models counts. The login
 // must be the owner of the schema or a member of oxbow_app.
 func RunMCP(ctx context.Context, cfg Config, user string, in io.Reader, out io.Writer) (err error) {
 	if err := store.ValidateUserID(user); err != nil {
@@ -27,7 +26,7 @@ func RunMCP(ctx context.Context, cfg Config, user string, in io.Reader, out io.W
 	if err := store.CheckSchema(ctx, s.app); err != nil {
 		return err
 	}
-	if s.client, err = oxbow.New(s.app, oxbow.WithEmbedder(s.cfg.Embedder), oxbow.WithLogger(s.log)); err != nil {
+	if s.client, err = s.newClient(s.app); err != nil {
 		return err
 	}
 	s.audit = newAudit(func(ctx context.Context, entries []store.Access) error {

@@ -36,6 +36,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	refused  *prometheus.CounterVec
+	reranks  *prometheus.HistogramVec
 }
 
 func newMetrics(s *Server) *metrics {
@@ -49,6 +50,9 @@ func newMetrics(s *Server) *metrics {
 		[]string{"surface", "operation"})
 	m.refused = register.NewCounterVec(prometheus.CounterOpts{Name: "oxbow_requests_refused_total",
 		Help: "Requests that were refused before their operation began."}, []string{"status"})
+	m.reranks = register.NewHistogramVec(prometheus.HistogramOpts{Name: "oxbow_rerank_duration_seconds",
+		Help:    "Time until the reranker's answer. The outcome is ok, timeout or failed.",
+		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"outcome"})
 	for name, pool := range map[string]*pgxpool.Pool{"requests": s.app, "keys": s.own} {
 		labels := prometheus.Labels{"pool": name}
 		register.NewGaugeFunc(prometheus.GaugeOpts{Name: "oxbow_server_connections_used", ConstLabels: labels,
@@ -61,6 +65,18 @@ func newMetrics(s *Server) *metrics {
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// reranked counts a call of the reranker.
+func (m *metrics) reranked(took time.Duration, err error) {
+	outcome := "ok"
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		outcome = "timeout"
+	case err != nil:
+		outcome = "failed"
+	}
+	m.reranks.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
 // observe starts a span of an operation in the trace that the caller names, if any. ended also counts the request.

@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,15 +14,19 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/server"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, func(cfg *server.Config) { cfg.Reranker = broken{} })
 	ada := b.key(t, store.RolePerson, "ada")
 	b.add(t, ada, object{"content": "Ada rows"})
+	b.work(t)
+	recalled := b.do(t, ada, http.MethodPost, "/v1/recall", object{"query": "rows"})
+	require.Contains(t, string(recalled.body), `"reranked":{"from":1,"failed":"error"}`)
 	require.Equal(t, 422, b.do(t, ada, http.MethodPost, "/v1/recall", object{}).status)
 	require.Equal(t, 401, b.do(t, "", http.MethodGet, "/v1/settings", nil).status)
 	must[memories](b.over(t, ada, "/mcp", generations[0]), "list_memories", object{})
@@ -34,6 +40,7 @@ func TestMetrics(t *testing.T) {
 		`oxbow_requests_total{operation="list_memories",status="200",surface="mcp"} 1`,
 		`oxbow_request_duration_seconds_count{operation="add-memory",surface="http"} 1`,
 		`oxbow_requests_refused_total{status="401"} 1`,
+		`oxbow_rerank_duration_seconds_count{outcome="failed"} 1`,
 		`oxbow_server_connections_max{pool="requests"} 10`,
 	} {
 		require.Contains(t, text, line+"\n")
@@ -45,6 +52,15 @@ func TestMetrics(t *testing.T) {
 	require.True(t, found)
 	section, _, _ = strings.Cut(section, "\n## ")
 	require.ElementsMatch(t, submatches(`(?m)^# TYPE (oxbow_\w+)`, text), submatches("\n\\| `(\\w+)` \\|", section))
+}
+
+// broken is a reranker that fails.
+type broken struct{}
+
+func (broken) Model() string { return "broken" }
+
+func (broken) Rerank(context.Context, string, []string) ([]oxbow.RerankScore, error) {
+	return nil, errors.New("broken")
 }
 
 // submatches returns the first group of each match.

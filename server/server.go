@@ -38,6 +38,9 @@ type Config struct {
 	Connections int
 	// Embedder embeds queries. It must be the model of the database. Default: oxbow.LocalEmbedder.
 	Embedder oxbow.Embedder
+	// Reranker ranks recalled memories again, as Rerank says. Default: none.
+	Reranker oxbow.Reranker
+	Rerank   oxbow.RerankOptions
 	// Issuer is the URL of an OpenID provider whose tokens are accepted beside API keys, and Audience the audience that
 	// they must have. Default: none.
 	Issuer, Audience string
@@ -122,8 +125,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		s.Close()
 		return nil, err
 	}
+	s.metrics = newMetrics(s)
 	var err error
-	s.client, err = oxbow.New(guarded{s.app}, oxbow.WithEmbedder(s.cfg.Embedder), oxbow.WithLogger(s.log))
+	s.client, err = s.newClient(guarded{s.app})
 	if err == nil {
 		s.operator, err = oxbow.New(s.own, oxbow.WithEmbedder(s.cfg.Embedder), oxbow.WithLogger(s.log),
 			oxbow.WithoutUseReports())
@@ -138,9 +142,21 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.audit = newAudit(func(ctx context.Context, entries []store.Access) error {
 		return store.LogAccess(ctx, s.own, entries)
 	}, s.log)
-	s.metrics = newMetrics(s)
 	s.handler = s.routes()
 	return s, nil
+}
+
+// newClient returns the client that answers requests.
+func (s *Server) newClient(db oxbow.DB) (*oxbow.Client, error) {
+	options := []oxbow.Option{oxbow.WithEmbedder(s.cfg.Embedder), oxbow.WithLogger(s.log)}
+	if s.cfg.Reranker != nil {
+		rerank := s.cfg.Rerank
+		if s.metrics != nil {
+			rerank.Observe = s.metrics.reranked
+		}
+		options = append(options, oxbow.WithReranker(s.cfg.Reranker, rerank))
+	}
+	return oxbow.New(db, options...)
 }
 
 func (cfg Config) withDefaults() Config {

@@ -86,10 +86,19 @@ type Explanation struct {
 	Session       string  `json:"session,omitzero"` // the conversation that the memory comes from
 	// Repeats is the id of a better result that says the same. The memory comes after all that do not repeat another.
 	Repeats uuid.UUID `json:"repeats,omitzero"`
+	// Reranked is nil unless a reranker was asked about the memory.
+	Reranked *Reranked `json:"reranked,omitempty"`
 	// Level is summary, tag, trace or archive; empty for a full memory.
 	Level string `json:"level,omitzero"`
 	// LeftOut is the reason why a recall without a mode leaves the memory out; only in ModeDebug.
 	LeftOut string `json:"left_out,omitzero"`
+}
+
+// Reranked is what a reranker did to a memory.
+type Reranked struct {
+	Score  *float64 `json:"score,omitempty"` // comparable only within one recall; nil without one
+	From   int      `json:"from"`            // the rank before, from 1
+	Failed string   `json:"failed,omitzero"` // timeout or error: the order is recall's own
 }
 
 // WeightFactors are the factors of a memory's weight, which is their product (docs/weight.md).

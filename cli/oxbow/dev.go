@@ -61,6 +61,7 @@ With a command, run it instead of these, with DATABASE_URL in its environment, a
 	}
 	flags.add(cmd.Flags())
 	http.addAddress(cmd.Flags())
+	http.rerank.add(cmd.Flags())
 	cmd.Flags().StringVar(&dir, "data-dir", "",
 		"`directory` of the private PostgreSQL (default: in the user's data directory)")
 	return cmd

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +29,7 @@ const shownMissing = 5
 // evalFlags are the flags of eval.
 type evalFlags struct {
 	work          workFlags
+	rerank        rerankFlags
 	keep, extract bool
 	limit         int
 	minScore      float64
@@ -94,6 +96,7 @@ the mean reciprocal rank of the first used memory, and F1.`,
 	f.BoolVar(&flags.extract, "extract", false,
 		"load the memories as messages, extract memories from them, and count their sources as results")
 	flags.work.embedding.add(f)
+	flags.rerank.add(f)
 	flags.work.reasoner.add(f, &flags.work.cfg)
 	cmd.MarkFlagsMutuallyExclusive("user", "keep")
 	cmd.MarkFlagsMutuallyExclusive("user", "extract")
@@ -119,6 +122,12 @@ func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
 	if err != nil {
 		return err
 	}
+	var failed atomic.Int64 // recalls that were not ranked again
+	flags.rerank.options.Observe = func(_ time.Duration, err error) {
+		if err != nil {
+			failed.Add(1)
+		}
+	}
 	return a.asOperator(func(ctx context.Context, d *database, _ []string) error {
 		model := store.ModelOf(embedder)
 		if err := store.CheckModel(ctx, d.pool, model); err != nil {
@@ -131,8 +140,13 @@ func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
 		defer w.Close()
 		run := &evaluation{database: d, name: shownName(name), file: file, set: set, flags: flags, worker: w,
 			model: model, prefix: "eval-" + uuid.NewString()[:8] + "-"}
-		return measure(ctx, run)
-	}, func(context.Context) (oxbow.Option, error) { return oxbow.WithEmbedder(embedder), nil })(cmd, nil)
+		err = measure(ctx, run)
+		if n := failed.Load(); n > 0 {
+			d.say("The reranker failed for %s, which kept their order. See --rerank-timeout.", count(n, "question"))
+		}
+		return err
+	}, func(context.Context) (oxbow.Option, error) { return oxbow.WithEmbedder(embedder), nil },
+		flags.rerank.option)(cmd, nil)
 }
 
 // evalQuestions asks the questions of a file about its memories.

@@ -8,6 +8,7 @@ import (
 
 func mcpCommand(a *app) *cobra.Command {
 	var embedding embeddingFlags
+	var rerank rerankFlags
 	var user string
 	cmd := &cobra.Command{
 		Use:   "mcp --user USER",
@@ -23,6 +24,7 @@ vectors.`,
 	cmd.Flags().StringVar(&user, "user", "", "the user whose memories to serve")
 	env(cmd.Flags(), "user", "OXBOW_USER")
 	embedding.add(cmd.Flags())
+	rerank.add(cmd.Flags())
 	cmd.RunE = a.needsDatabase(func(cmd *cobra.Command, _ []string) error {
 		if user == "" {
 			return usagef("no user: set --user or OXBOW_USER")
@@ -31,8 +33,12 @@ vectors.`,
 		if err != nil {
 			return err
 		}
+		reranker, err := rerank.open()
+		if err != nil {
+			return err
+		}
 		return server.RunMCP(cmd.Context(), server.Config{DatabaseURL: a.databaseURL, Connections: 4, Embedder: embedder,
-			Version: version(), Logger: a.logger()}, user, a.in, a.out)
+			Reranker: reranker, Rerank: rerank.options, Version: version(), Logger: a.logger()}, user, a.in, a.out)
 	})
 	return cmd
 }

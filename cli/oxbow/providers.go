@@ -11,6 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
+	"github.com/oxbow-memory/oxbow/rerank"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -52,6 +53,43 @@ func (e *embeddingFlags) option(context.Context) (oxbow.Option, error) {
 		return nil, err
 	}
 	return oxbow.WithEmbedder(embedder), nil
+}
+
+// rerankFlags choose the server that ranks recalled memories again.
+type rerankFlags struct {
+	cfg     rerank.Config
+	options oxbow.RerankOptions
+}
+
+func (r *rerankFlags) add(f *pflag.FlagSet) {
+	r.cfg.APIKey = os.Getenv("OXBOW_RERANK_API_KEY") // not a flag: other users could see it in the process list
+	r.options = oxbow.RerankOptions{Pool: oxbow.DefaultRerankPool, Timeout: oxbow.DefaultRerankTimeout}
+	f.StringVar(&r.cfg.URL, "rerank-url", "", "base URL of a server that ranks recalled memories again (default: none)")
+	f.StringVar(&r.cfg.Model, "rerank-model", "", "name of the server's model (default: its only one, by TEI's API)")
+	intFlag(f, &r.options.Pool, "rerank-pool", "", 1, oxbow.MaxRerankPool, "how many memories to rank again")
+	durationFlag(f, &r.options.Timeout, "rerank-timeout", time.Millisecond, "how long to wait for that server")
+	envs(f, "rerank-")
+}
+
+// open returns the chosen reranker, or nil.
+func (r *rerankFlags) open() (oxbow.Reranker, error) {
+	if r.cfg.URL == "" {
+		return nil, nil
+	}
+	reranker, err := rerank.New(r.cfg)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return reranker, nil
+}
+
+// option makes a client use the chosen reranker, if any.
+func (r *rerankFlags) option(context.Context) (oxbow.Option, error) {
+	reranker, err := r.open()
+	if reranker == nil {
+		return nil, err
+	}
+	return oxbow.WithReranker(reranker, r.options), nil
 }
 
 // reasonerFlags choose the reasoner and its clock.

@@ -20,6 +20,7 @@ count as using them.`
 
 func recallCommand(a *app) *cobra.Command {
 	var embedding embeddingFlags
+	var rerank rerankFlags
 	q := oxbow.Query{Limit: 10}
 	var explain bool
 	cmd := &cobra.Command{
@@ -51,6 +52,7 @@ time (2024-05-17T08:00:00Z), or a day, month or year, meaning its end in the use
 	a.jsonFlag(f)
 	exclude(f, "explain", "json") // JSON always includes the explanation
 	embedding.add(f)
+	rerank.add(f)
 	cmd.RunE = a.onUser(func(ctx context.Context, u *user, args []string) (err error) {
 		q.UserID, q.ValidAsOf, q.BelievedAsOf = u.id, asOf.end(u.zone), believedAsOf.end(u.zone)
 		if q.Text, err = u.query(ctx, args[0]); err != nil {
@@ -73,7 +75,7 @@ time (2024-05-17T08:00:00Z), or a day, month or year, meaning its end in the use
 				u.printRecalled(found.Memories)
 			}
 		})
-	}, embedding.option)
+	}, embedding.option, rerank.option)
 	return cmd
 }
 
@@ -200,6 +202,16 @@ func explanation(e oxbow.Explanation) string {
 	if e.Stage != "" {
 		bonus += fmt.Sprintf(", stage %s +%.1f %%; %s, confidence %.2f, %d supporting, %d contradicting", e.Stage,
 			100*e.StageBoost, e.Subtype, e.Confidence, e.Supporting, e.Contradicting)
+	}
+	if r := e.Reranked; r != nil {
+		switch {
+		case r.Failed != "":
+			bonus += "; not ranked again: " + r.Failed
+		case r.Score == nil:
+			bonus += fmt.Sprintf("; ranked again without a score, from %d", r.From)
+		default:
+			bonus += fmt.Sprintf("; ranked again by %.3f, from %d", *r.Score, r.From)
+		}
 	}
 	if e.Repeats != uuid.Nil {
 		bonus += "; repeats " + e.Repeats.String()

@@ -20,11 +20,13 @@ import (
 // serveFlags configure the server.
 type serveFlags struct {
 	embedding embeddingFlags
+	rerank    rerankFlags
 	cfg       server.Config
 }
 
 func (s *serveFlags) add(f *pflag.FlagSet) {
 	s.embedding.add(f)
+	s.rerank.add(f)
 	s.addAddress(f)
 	f.StringSliceVar(&s.cfg.Origins, "origins", nil,
 		"origins from which browsers may call the API, such as https://app.example (default: none)")
@@ -86,6 +88,10 @@ func (s *serveFlags) config(dsn string, log *slog.Logger) (server.Config, error)
 	cfg.ClientSecret = os.Getenv("OXBOW_CLIENT_SECRET")
 	embedder, err := s.embedding.open()
 	if err != nil {
+		return cfg, err
+	}
+	cfg.Rerank = s.rerank.options
+	if cfg.Reranker, err = s.rerank.open(); err != nil {
 		return cfg, err
 	}
 	cfg.Embedder, cfg.DatabaseURL, cfg.Logger, cfg.Version = embedder, dsn, log, version()

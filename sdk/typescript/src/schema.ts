@@ -270,6 +270,7 @@ export interface components {
             /** Format: double */
             recency: number;
             repeats?: string;
+            reranked?: components["schemas"]["Reranked"];
             session?: string;
             stage?: string;
             /** Format: double */
@@ -1217,6 +1218,13 @@ export interface components {
             removed: number;
             unchanged: boolean;
         };
+        Reranked: {
+            failed?: string;
+            /** Format: int64 */
+            from: number;
+            /** Format: double */
+            score?: number;
+        };
         Result: {
             agentId?: string;
             attachments?: components["schemas"]["Attachment"][];
@@ -1899,6 +1907,7 @@ export type Related = components['schemas']['Related'];
 export type Replacement = components['schemas']['Replacement'];
 export type Reply = components['schemas']['Reply'];
 export type Report = components['schemas']['Report'];
+export type Reranked = components['schemas']['Reranked'];
 export type Result = components['schemas']['Result'];
 export type Retried = components['schemas']['Retried'];
 export type SearchV1 = components['schemas']['SearchV1'];

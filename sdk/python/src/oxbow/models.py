@@ -247,6 +247,7 @@ class Explanation(Model):
     level: str | None = None
     modality: float | None = None
     repeats: str | None = None
+    reranked: Reranked | None = None
     session: str | None = None
     stage: str | None = None
     stage_boost: float | None = None
@@ -670,6 +671,12 @@ class Report(Model):
     path: str
     removed: int
     unchanged: bool
+
+
+class Reranked(Model):
+    from_: int = Field(alias="from")
+    failed: str | None = None
+    score: float | None = None
 
 
 class Result(Model):

@@ -1,0 +1,181 @@
+package oxbow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/oxbow-memory/oxbow/internal/oneline"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// The limits of reranking.
+const (
+	DefaultRerankPool    = 30
+	DefaultRerankTimeout = 300 * time.Millisecond
+	MaxRerankPool        = 50
+
+	maxRerankText = 2000 // characters; models read about as many, and recall searches as many of a query
+)
+
+// Reranker scores texts by how well they answer a question, as a cross-encoder does. It must be safe for concurrent use.
+// Package rerank has one for servers.
+type Reranker interface {
+	// Model names the model, for logs and traces.
+	Model() string
+	// Rerank returns the scores of documents, higher is better, in any order. Documents without a score come last. It
+	// returns soon after ctx ends.
+	Rerank(ctx context.Context, query string, documents []string) ([]RerankScore, error)
+}
+
+// RerankScore is the score of the document at Index.
+type RerankScore struct {
+	Index int
+	Score float64
+}
+
+// RerankOptions configure WithReranker. A zero value is the default.
+type RerankOptions struct {
+	// Pool is how many of the best memories are ranked again, 1 to 50. Default: 30.
+	Pool int
+	// Timeout is how long Recall waits before it keeps its own order. Default: 300 milliseconds.
+	Timeout time.Duration
+	// Observe is called after each call of the reranker, such as for metrics. err is nil if its order was used. Default: none.
+	Observe func(took time.Duration, err error)
+}
+
+// Reranked explains what a reranker did to a Result.
+type Reranked = store.Reranked
+
+// WithReranker lets Recall rank its best memories again. Without it, which is the default, Recall calls nobody but the
+// embedder. The reranker receives the query and the texts of the memories, and changes only their order: it cannot
+// bring back a memory that Recall leaves out. If it fails or takes too long, Recall keeps its own order, and
+// Result.Explain.Reranked.Failed is the reason.
+func WithReranker(r Reranker, options RerankOptions) Option {
+	return func(c *Client) error {
+		options.Pool = cmp.Or(options.Pool, DefaultRerankPool)
+		options.Timeout = cmp.Or(options.Timeout, DefaultRerankTimeout)
+		switch {
+		case r == nil:
+			return errors.New("oxbow: WithReranker: the reranker is nil")
+		case options.Pool < 1 || options.Pool > MaxRerankPool:
+			return fmt.Errorf("oxbow: WithReranker: the pool %d is out of range: it must be 1 to %d", options.Pool, MaxRerankPool)
+		case options.Timeout < 0:
+			return fmt.Errorf("oxbow: WithReranker: the timeout %s is negative", options.Timeout)
+		}
+		c.reranking = &reranking{Reranker: r, options: options}
+		return nil
+	}
+}
+
+// reranking is a client's reranker.
+type reranking struct {
+	Reranker
+	options RerankOptions
+	failing atomic.Bool // whether the last call failed, so that only changes are logged
+}
+
+// rerank ranks the best memories of a recall again, and returns the first ones. Memories that repeat a better one stay
+// last. If the reranker fails, it keeps the order. The error is that of ctx.
+func (c *Client) rerank(ctx context.Context, query string, found []Result, limit int) ([]Result, error) {
+	pool := found[:min(len(found), c.reranking.options.Pool)]
+	if i := slices.IndexFunc(pool, func(m Result) bool { return m.Explain.Repeats != uuid.Nil }); i >= 0 {
+		pool = pool[:i]
+	}
+	for i := range pool {
+		pool[i].Explain.Reranked = &Reranked{From: i + 1}
+	}
+	if len(pool) > 0 {
+		err := c.askReranker(ctx, query, pool)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			failed := "error"
+			if errors.Is(err, context.DeadlineExceeded) {
+				failed = "timeout"
+			}
+			for i := range pool {
+				pool[i].Explain.Reranked.Failed = failed
+			}
+		}
+	}
+	return found[:min(len(found), limit)], nil
+}
+
+// askReranker sorts the pool by the scores of the reranker. With an error the pool keeps its order.
+func (c *Client) askReranker(ctx context.Context, query string, pool []Result) (err error) {
+	outer := ctx
+	ctx, end := c.span(ctx, "rerank", attribute.String("gen_ai.request.model", c.reranking.Model()),
+		attribute.Int("oxbow.texts", len(pool)))
+	defer end(&err)
+	waiting, cancel := context.WithTimeout(ctx, c.reranking.options.Timeout)
+	defer cancel()
+	documents := make([]string, len(pool))
+	for i, m := range pool {
+		documents[i] = m.Content
+		if m.Speaker != "" { // as the text that is embedded
+			documents[i] = m.Speaker + ": " + m.Content
+		}
+		documents[i] = oneline.Shorten(documents[i], maxRerankText)
+	}
+	begun := time.Now()
+	scores, err := c.reranking.Rerank(waiting, oneline.Shorten(query, maxRerankText), documents)
+	if err == nil {
+		err = sortByScores(pool, scores)
+	}
+	if outer.Err() != nil {
+		return outer.Err() // the caller gave up, which says nothing about the reranker
+	}
+	if c.reranking.options.Observe != nil {
+		c.reranking.options.Observe(time.Since(begun), err)
+	}
+	switch failing := err != nil; {
+	case c.reranking.failing.Swap(failing) == failing:
+	case failing:
+		c.log.WarnContext(ctx, "the reranker failed, so recall keeps its own order", "model", c.reranking.Model(),
+			"error", err)
+	default:
+		c.log.InfoContext(ctx, "the reranker answers again", "model", c.reranking.Model())
+	}
+	return err
+}
+
+// sortByScores sorts the pool: first the memories with a score, the best first, then the others. Otherwise it keeps the
+// order. Impossible scores are an error, and change nothing.
+func sortByScores(pool []Result, scores []RerankScore) error {
+	if len(scores) == 0 {
+		return errors.New("the reranker returned no scores")
+	}
+	byIndex := make([]*float64, len(pool))
+	for _, s := range scores {
+		switch {
+		case s.Index < 0 || s.Index >= len(pool):
+			return fmt.Errorf("the reranker scored document %d of %d", s.Index, len(pool))
+		case byIndex[s.Index] != nil:
+			return fmt.Errorf("the reranker scored document %d twice", s.Index)
+		case math.IsNaN(s.Score) || math.IsInf(s.Score, 0):
+			return fmt.Errorf("the reranker scored document %d with %v", s.Index, s.Score)
+		}
+		byIndex[s.Index] = &s.Score
+	}
+	for i := range pool {
+		pool[i].Explain.Reranked.Score = byIndex[i]
+	}
+	score := func(m Result) float64 {
+		if m.Explain.Reranked.Score == nil {
+			return math.Inf(-1)
+		}
+		return *m.Explain.Reranked.Score
+	}
+	slices.SortStableFunc(pool, func(a, b Result) int { return cmp.Compare(score(b), score(a)) })
+	return nil
+}
