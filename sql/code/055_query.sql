@@ -64,26 +64,6 @@ begin
   terms := array(select distinct unnest(terms) order by 1 limit 40);
 end $$;
 
--- query_terms returns the words and dates to search for. Chinese bigrams that contain a pronoun, a function
--- word or a question word match everywhere and are dropped, except 住在 (to live in), unless the query
--- consists only of them. A single Chinese, Japanese or Korean character matches the bigrams that begin with
--- it: '茶*'.
-create or replace function oxbow.query_terms(query text, out words text[], out dates text[])
-language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
-declare
-  empty constant text := '[的了什么吗呢哪是在和与及其何如怎谁几我你您他她它们]';
-  asked text := left(coalesce(query, ''), 2000);
-  lexemes text[];
-begin
-  select d.terms into dates from oxbow.query_dates(asked) d;
-  lexemes := array(select case when length(l) = 1 and ascii(l) > 127 then l || '*' else l end
-                     from unnest(tsvector_to_array((oxbow.terms(asked)).tsv)) l where left(l, 1) <> '+');
-  words := array(select l from unnest(lexemes) l where length(l) <> 2 or l !~ empty or l = '住在' limit 64);
-  if words = '{}' then
-    words := lexemes[1:64];
-  end if;
-end $$;
-
 -- term_query returns a query of the text index for a term, which is one word whatever it contains. It
 -- returns null, which matches nothing, for an empty or too long term.
 create or replace function oxbow.term_query(term text) returns tsquery

@@ -150,7 +150,8 @@ begin
   _most := greatest(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code, _rule.recall_file)
     / (least(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code, _rule.recall_file)
        * (1 - _rule.recall_weight));
-  _asked := oxbow.query_terms(recall.query);
+  _asked := oxbow.query_terms(recall.query,
+    case when oxbow.names_time(recall.query) then oxbow.day_of(recall.user_id, _now) end);
   _text := oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
   _vector := oxbow.recall_vector(recall.user_id, _types, recall.embedding, _limit, _text._filter);
   if _text.dates is not null and _vector.ids is not null then

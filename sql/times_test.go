@@ -1,0 +1,134 @@
+package sqlcode_test
+
+import (
+	"fmt"
+
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+// november returns the terms of the days from the first to the last of November 2026, and of the month.
+func november(from, to int) []string {
+	var terms []string
+	for day := from; day <= to; day++ {
+		terms = append(terms, fmt.Sprintf("@2026-11-%02d", day))
+	}
+	return append(terms, "@2026-11")
+}
+
+func TestQueryTimes(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for query, want := range map[string][]string{ // asked on Friday, 27 November 2026
+		// days
+		"Where did I eat yesterday?": november(26, 26),
+		"the day before yesterday":   november(25, 25),
+		"LAST NIGHT":                 november(26, 26),
+		"this morning":               november(27, 27),
+		"what is on tomorrow?":       november(28, 28),
+		"我昨晚吃了什么？":                   november(26, 26),
+		"前天":                         november(25, 25),
+		"大前天":                        november(24, 24),
+		"后天":                         november(29, 29),
+		"2 days ago":                 november(25, 25),
+		"２ days ago":                 november(25, 25),
+		"三天前我在哪里？":                   november(24, 24),
+		"十二天前":                       november(14, 16),
+		"a few days ago":             november(22, 26),
+		"0 days ago":                 november(27, 27),
+		"5 minutes ago, 4 hours ago": {"@2026-11-27", "@2026-11", "@2026-11-26"},
+		"Who called on Monday?":      {"@2026-11-23", "@2026-11", "@2026-11-30"},
+		"last Friday":                november(20, 20),
+		"this Friday":                november(27, 27),
+		"this past Thursday":         november(26, 26),
+		"next Tuesday":               {"@2026-12-01", "@2026-12"},
+		"last week on Tuesday":       november(17, 17),
+		"Tuesday last week":          november(17, 17),
+		"上周五":                        november(20, 20),
+		"上上个星期天":                     november(15, 15),
+		"周三":                         {"@2026-11-25", "@2026-11", "@2026-12-02", "@2026-12"},
+		"上个月3号":                      {"@2026-10-03", "@2026-10"},
+		// weeks, weekends, months, quarters
+		"last week":                  november(16, 22),
+		"the week before last":       november(9, 15),
+		"上上周":                        november(9, 15),
+		"two weeks ago":              november(10, 16),
+		"in the last 2 weeks":        november(13, 27),
+		"the past week":              november(20, 27),
+		"最近几天":                       november(24, 27),
+		"过去两个星期里":                    november(13, 27),
+		"last weekend":               november(21, 22),
+		"上周末":                        november(21, 22),
+		"last month":                 {"@2026-10"},
+		"上上个月":                       {"@2026-09"},
+		"last quarter":               {"@2026-07", "@2026-08", "@2026-09"},
+		"2025年第一季度":                  {"@2025-01", "@2025-02", "@2025-03"},
+		"the second quarter of 2025": {"@2025-04", "@2025-05", "@2025-06"},
+		"half a year ago":            {"@2026-04", "@2026-05", "@2026-06"},
+		"半年前":                        {"@2026-04", "@2026-05", "@2026-06"},
+		"last October":               {"@2026-10"},
+		"last December":              {"@2025-12"},
+		// years and seasons
+		"two years ago":          {"@2024"},
+		"三年前":                    {"@2023"},
+		"in the last five years": {"@2021", "@2022", "@2023", "@2024", "@2025", "@2026"},
+		"last spring":            {"@2026-03", "@2026-04", "@2026-05"},
+		"去年春天":                   {"@2025-03", "@2025-04", "@2025-05"},
+		"last winter":            {"@2025-12", "@2026-01", "@2026-02"},
+		"this winter":            {"@2026-12", "@2027-01", "@2027-02"},
+		"next spring":            {"@2027-03", "@2027-04", "@2027-05"},
+		"in the summer of 2024":  {"@2024-06", "@2024-07", "@2024-08"},
+		"summer 2024":            {"@2024-06", "@2024-07", "@2024-08"},
+		"the summer last year":   {"@2025-06", "@2025-07", "@2025-08"},
+		"in the fall":            {"@09", "@10", "@11"},
+		"冬天":                     {"@12", "@01", "@02"},
+		"今年上半年":                  {"@2026-01", "@2026-02", "@2026-03", "@2026-04", "@2026-05", "@2026-06"},
+		// holidays
+		"last Christmas":    {"@2025-12-24", "@2025-12-25", "@2025-12-26", "@2025-12"},
+		"Thanksgiving 2025": {"@2025-11-27", "@2025-11"},
+		"去年中秋节":             {"@2025-10-05", "@2025-10-06", "@2025-10-07", "@2025-10"},
+		"Easter 1850":       {},
+		// none
+		"": {}, "   ": {}, "the other day": {}, "spring rolls and 春卷": {}, "may I have a second hand desk?": {},
+		"her last name": {}, "last but not least": {}, "many years ago": {}, "每周三次": {}, "一周三次": {},
+		"the last two days of the trip": {}, "the last week of June": {}, "on Fridays": {}, "this book": {},
+		"以前天天去": {}, "目前年薪": {}, "月前": {}, "第3天前台": {}, "ten years back in time": {}, "Q9 2025": {},
+		// out of range
+		"in 99999999 years": {}, "99999999 years ago": {}, "9999 years ago": {}, "3000 years ago": {},
+		"9999 months ago": {"@1193"}, "9999999999999999999天前": {}, "九百天前": {}, "spring of 0000": {}, "上个月32号": {"@2026-10"},
+		"上个月0号": {"@2026-10"},
+	} {
+		got := one[[]string](t, tx, "select terms from oxbow.query_times($1, '2026-11-27')", query)
+		assert.Equal(t, want, got, query)
+		if len(want) > 0 {
+			require.True(t, one[bool](t, tx, "select oxbow.names_time($1)", query), query)
+		}
+	}
+}
+
+// Recall reads relative times from its argument now, in the user's time zone.
+func TestRecallOfRelativeTimes(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	exec(t, tx, "insert into oxbow.users (user_id, timezone) values ($1, 'Asia/Shanghai')", ann(t))
+	for day := 1; day <= 28; day++ {
+		remember(t, tx, row{"user_id": ann(t), "content": fmt.Sprintf("Ran %d km", day),
+			"valid_at": fmt.Sprintf("2026-02-%02d 12:00+08", day)})
+	}
+	index(t, tx, ann(t))
+	for question, want := range map[string]string{"How far did I run yesterday?": "Ran 10 km",
+		"How far did I run last Friday?": "Ran 6 km", "How far did I run on February 3?": "Ran 3 km"} {
+		require.Equal(t, want, one[string](t, tx, `select content from oxbow.recall($1, $2, max_results => 1,
+			now => '2026-02-10 20:00Z')`, ann(t), question), question) // the 11th in Shanghai
+	}
+	for _, now := range []string{"4713-01-01 BC", "0001-01-01", "0002-01-01", "9998-12-31 23:00Z", "294276-12-31"} {
+		for _, question := range []string{"km last year", "km 3 weeks ago", "km next quarter", "km last Easter", "km 去年春天"} {
+			require.NotEmpty(t, all[string](t, tx, `select content from oxbow.recall($1, $2, now => $3::text::timestamptz)`,
+				ann(t), question, now), "%s, %s", question, now)
+		}
+	}
+}
