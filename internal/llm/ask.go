@@ -72,7 +72,7 @@ func (r *Reasoner) call(
 			return "", err
 		}
 		how := r.negotiated.get()
-		messages, err := q.messages(how.format != formatSchema || r.cfg.Provider == provider.Ollama, bad)
+		messages, err := q.messages(how.format > formatSchema || r.cfg.Provider == provider.Ollama, bad)
 		if err != nil {
 			return "", err
 		}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -258,15 +259,47 @@ func TestAdapts(t *testing.T) {
 	})
 	_, err := b.Reflect(b.ctx, batch())
 	require.NoError(t, err)
-	require.Len(t, b.calls, 5)
-	require.NoError(t, b.calls[4].Err)
+	require.Len(t, b.calls, 6)
+	require.NoError(t, b.calls[5].Err)
 	_, err = b.Reflect(b.ctx, batch())
 	require.NoError(t, err)
-	require.Len(t, b.calls, 6)
-	last := b.server.Requests()[5]
+	require.Len(t, b.calls, 7)
+	last := b.server.Requests()[6]
 	require.Equal(t, "json_object", last.Format)
 	require.Contains(t, last.Messages[0].Content, `"reinforcements"`, "the prompt has the schema now")
 	require.Zero(t, last.MaxTokens)
+}
+
+// Lists are limited in the schema, so that a model that repeats itself comes to their end, unless the server refuses that.
+func TestBoundedLists(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.server.Answer(func(r llmtest.Request) llmtest.Reply {
+		if bytes.Contains(r.Schema, []byte("maxItems")) {
+			return llmtest.Status(400, "Invalid schema: 'maxItems' is not permitted.")
+		}
+		return llmtest.Nothing(r)
+	})
+	given := batch()
+	given.Memories[0].Content = `a schema with "type":"array" in it`
+	for range 2 {
+		_, err := b.Reflect(b.ctx, given)
+		require.NoError(t, err)
+	}
+	requests := b.server.Requests()
+	require.Len(t, requests, 3)
+	require.Contains(t, string(requests[0].Schema), `"type":"array","maxItems":50,"items"`)
+	require.Equal(t, given.Memories[0].Content, requests[0].Data("memories")[0].Text)
+	require.Equal(t, "json_schema", requests[2].Format)
+
+	ollama := setup(t, onOllama(b))
+	_, err := ollama.Reflect(b.ctx, given)
+	require.NoError(t, err)
+	requests = b.server.Requests()[3:]
+	require.Len(t, requests, 2)
+	require.Contains(t, string(requests[0].Schema), `"maxItems":50`)
+	require.NotContains(t, string(requests[1].Schema), "maxItems")
+	require.NotEmpty(t, requests[1].Schema)
 }
 
 func TestAdaptsToNoFormat(t *testing.T) {
@@ -280,7 +313,7 @@ func TestAdaptsToNoFormat(t *testing.T) {
 	})
 	_, err := b.Reflect(b.ctx, batch())
 	require.NoError(t, err)
-	require.Len(t, b.calls, 3)
+	require.Len(t, b.calls, 4)
 
 	b.server.Answer(func(llmtest.Request) llmtest.Reply { return llmtest.Status(400, "response_format, I said") })
 	_, err = b.Reflect(b.ctx, batch())

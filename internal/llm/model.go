@@ -27,9 +27,10 @@ type parameters struct {
 type format int
 
 const (
-	formatSchema format = iota // by schema, which the server enforces
-	formatJSON                 // as any JSON; the prompt has the schema
-	formatNone                 // by the prompt only
+	formatBounded format = iota // by schema, which the server enforces, with limits of lists
+	formatSchema                // by schema without them
+	formatJSON                  // as any JSON; the prompt has the schema
+	formatNone                  // by the prompt only
 )
 
 // limit is the parameter that limits the length of an answer.
@@ -67,7 +68,7 @@ func (t *negotiated) adapt(used parameters, x *provider.Exchange) bool {
 			return false
 		}
 		next.limit = limitNone
-	case mentions(said, "response_format", "response format", "json_object", "schema", "structured output", "grammar"):
+	case mentions(said, "maxitems", "response_format", "response format", "json_object", "schema", "structured output", "grammar"):
 		if used.format == formatNone {
 			return false
 		}
@@ -146,7 +147,7 @@ func (r *Reasoner) model(q question, how parameters) (llms.Model, []llms.CallOpt
 		if how.format != formatNone {
 			options = append(options, llms.WithJSONMode()) // ollamaServer adds the schema
 		}
-		client.Transport = ollamaServer{r.server, q.schema}
+		client.Transport = ollamaServer{r.server, q.schema, how.format == formatBounded}
 		if _, err := url.Parse(r.cfg.URL); err != nil {
 			return nil, nil, err // the library would exit the program
 		}
@@ -163,7 +164,10 @@ func (r *Reasoner) model(q question, how parameters) (llms.Model, []llms.CallOpt
 	made := []openai.Option{openai.WithBaseURL(r.cfg.URL), openai.WithToken("unused"), openai.WithOrganization(""),
 		openai.WithModel(r.cfg.Model), openai.WithHTTPClient(client)}
 	switch how.format {
-	case formatSchema:
+	case formatBounded, formatSchema:
+		if how.format == formatBounded {
+			client.Transport = boundedServer{r.server}
+		}
 		made = append(made, openai.WithResponseFormat(&openai.ResponseFormat{Type: "json_schema",
 			JSONSchema: &openai.ResponseFormatJSONSchema{Name: q.purpose, Strict: true, Schema: q.schema}}))
 	case formatJSON:

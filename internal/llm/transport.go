@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -13,15 +14,41 @@ import (
 // maxAnswer is many times the size of an answer, in bytes.
 const maxAnswer = 8 << 20
 
+// boundedLists is the JSON of a list in a schema, without and with a limit. Texts cannot contain it, because JSON escapes
+// their quotes.
+var boundedLists = [2][]byte{[]byte(`"type":"array"`), fmt.Appendf(nil, `"type":"array","maxItems":%d`, maxEntries)}
+
+// boundedServer limits the lists of the answer's schema, where the library has no field for it. Without a limit, a small
+// model that continues a list such as m1, m2, m3 does not find its end.
+type boundedServer struct{ provider.Server }
+
+func (s boundedServer) RoundTrip(req *http.Request) (*http.Response, error) {
+	raw, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.Clone(req.Context())
+	send(req, bytes.ReplaceAll(raw, boundedLists[0], boundedLists[1]))
+	return s.Server.RoundTrip(req)
+}
+
+// send sets the body of a request.
+func send(req *http.Request, raw []byte) {
+	req.Body = io.NopCloser(bytes.NewReader(raw))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
+	req.ContentLength = int64(len(raw))
+}
+
 // ollamaServer adds the options that the library lacks to requests.
 type ollamaServer struct {
 	provider.Server
-	schema *answer.Schema // of the answer
+	schema  *answer.Schema // of the answer
+	bounded bool           // with limits of lists
 }
 
 func (s ollamaServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
-	if err := tellOllama(req, s.schema); err != nil {
+	if err := tellOllama(req, s.schema, s.bounded); err != nil {
 		return nil, err
 	}
 	return s.Server.RoundTrip(req)
@@ -29,7 +56,7 @@ func (s ollamaServer) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // tellOllama sets the answer's schema, where the library can only request JSON. It also makes
 // Ollama refuse a prompt that is too long, instead of dropping the rules at its beginning.
-func tellOllama(req *http.Request, demanded *answer.Schema) error {
+func tellOllama(req *http.Request, demanded *answer.Schema, bounded bool) error {
 	raw, err := io.ReadAll(req.Body)
 	if err != nil {
 		return err
@@ -45,9 +72,10 @@ func tellOllama(req *http.Request, demanded *answer.Schema) error {
 	if raw, err = json.Marshal(body); err != nil {
 		return err
 	}
-	req.Body = io.NopCloser(bytes.NewReader(raw))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
-	req.ContentLength = int64(len(raw))
+	if bounded {
+		raw = bytes.ReplaceAll(raw, boundedLists[0], boundedLists[1])
+	}
+	send(req, raw)
 	return nil
 }
 
