@@ -132,6 +132,11 @@ quality: ## measure recall with real embedding models, and write docs/quality.md
 eval-secrets: ## measure how many texts of the evaluation data look like secrets (EVALUATIONS=directory)
 	go -C lab run ./evalsecrets $(abspath $(wildcard $(EVALUATIONS)/*.jsonl.gz))
 
+.PHONY: quality-model
+quality-model: ## run everything that a language model is asked with a small one on 200 messages (QUALITY_MODEL=flags)
+	@./scripts/setup --for-tests
+	go -C lab run ./evalmodel $(QUALITY_MODEL)
+
 .PHONY: kill-reflect
 kill-reflect: ## kill the worker 50 times while it reflects, and compare with an undisturbed run
 	@./scripts/setup --for-tests

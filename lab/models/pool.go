@@ -13,11 +13,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/oxbow-memory/oxbow/lab/program"
 )
 
 // callTexts is the number of texts per call of a process.
@@ -37,21 +34,13 @@ type process struct {
 }
 
 func startPool(ctx context.Context, name string, dimension int) (*pool, error) {
-	root, err := program.Root(ctx)
+	python, root, err := environment(ctx, "lab/models/requirements.txt")
 	if err != nil {
 		return nil, err
 	}
-	install := exec.CommandContext(ctx, filepath.Join(root, "scripts/python-environment"), "lab/models/requirements.txt")
-	install.Env = append(os.Environ(), "PIP_NO_DEPS=1")
-	install.Stderr = os.Stderr
-	venv, err := install.Output()
-	if err != nil {
-		return nil, fmt.Errorf("install the models: %w", err)
-	}
 	p := &pool{dimension: dimension, idle: make(chan *process, runtime.NumCPU())}
 	for range cap(p.idle) {
-		started, err := startProcess(ctx, filepath.Join(strings.TrimSpace(string(venv)), "bin/python"),
-			filepath.Join(root, "lab/models/embed.py"), name)
+		started, err := startProcess(ctx, python, filepath.Join(root, "lab/models/embed.py"), name)
 		if err != nil {
 			return nil, errors.Join(err, p.close())
 		}

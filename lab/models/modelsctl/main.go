@@ -1,4 +1,4 @@
-// The command modelsctl serves a real embedding model: until it is interrupted, or for a command.
+// The command modelsctl serves a real model: until it is interrupted, or for a command.
 package main
 
 import (
@@ -14,10 +14,11 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/models"
 )
 
-const usage = `usage: modelsctl [flags] e5|minilm [COMMAND ARGS…]
+const usage = `usage: modelsctl [flags] e5|minilm|gemma [COMMAND ARGS…]
 
-Serve multilingual-e5-small or all-MiniLM-L6-v2 with the API of OpenAI, or run a command that uses it: its
-environment has the variables OXBOW_EMBEDDING_* of the server.
+Serve multilingual-e5-small, all-MiniLM-L6-v2 or the language model Gemma 3 270M with the API of OpenAI, or run a
+command that uses it: its environment has the variables OXBOW_EMBEDDING_* or OXBOW_REASONER_* of the server. The flags
+are for embedding models.
 
 `
 
@@ -41,8 +42,22 @@ func main() {
 	}
 }
 
+// server is a running model.
+type server interface {
+	Env() []string
+	Rate() string
+	Close() error
+}
+
+func start(ctx context.Context, name, listen string, cached bool) (server, error) {
+	if name == "gemma" {
+		return models.StartLanguage(ctx)
+	}
+	return models.Start(ctx, name, listen, cached)
+}
+
 func run(ctx context.Context, name, listen string, cached bool, command []string) error {
-	server, err := models.Start(context.WithoutCancel(ctx), name, listen, cached)
+	server, err := start(context.WithoutCancel(ctx), name, listen, cached)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,71 @@
+// Command evalmodel runs everything that Oxbow asks a language model on 200 messages, half of them Chinese, with a real
+// model that is small and weak. It prints how many answers were usable, and what they cost, for each kind of request. It
+// fails if a job is stuck, a row is invalid or a refusal is not in the log.
+//
+//	go -C lab run ./evalmodel [-messages 200] [-url URL -model NAME]
+//
+// Without -url it starts the model of lab/models.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/lab/models"
+	"github.com/oxbow-memory/oxbow/lab/must"
+	"github.com/oxbow-memory/oxbow/migrations"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := must.Try(func() { command(ctx, os.Stdout) }); err != nil {
+		fmt.Fprintln(os.Stderr, "evalmodel:", err)
+		os.Exit(1)
+	}
+}
+
+func command(ctx context.Context, out io.Writer) {
+	count := flag.Int("messages", 0, "how many messages of each person; 0: all")
+	url := flag.String("url", "", "a server with OpenAI's API (default: the model of lab/models)")
+	model := flag.String("model", "default", "the name that the server of -url has for the model")
+	timeout := flag.Duration("timeout", 2*time.Minute, "time limit of one request")
+	tokens := flag.Int("max-tokens", 512, "tokens of one answer")
+	patience := flag.Duration("patience", 4*time.Minute, "how long a worker may take, twice")
+	verbose := flag.Bool("v", false, "print the worker's log")
+	keep := flag.Bool("keep", false, "keep the database and print its URL")
+	flag.Parse()
+
+	dsn := must.Get(pgtest.Create(ctx))
+	if *keep {
+		fmt.Fprintln(out, dsn)
+	} else {
+		defer func() { must.OK(pgtest.Drop(context.WithoutCancel(ctx), dsn)) }()
+	}
+	must.OK(migrations.Up(ctx, dsn, migrations.Options{}))
+	r := newRun(ctx, dsn, *verbose)
+	defer r.pool.Close()
+	language := &models.Language{URL: *url, Model: *model}
+	if *url == "" {
+		language = must.Get(models.StartLanguage(ctx))
+		defer func() { must.OK(language.Close()) }()
+	}
+	r.reasoner = append(language.Env(), "OXBOW_REASONER_TIMEOUT="+timeout.String(),
+		fmt.Sprint("OXBOW_REASONER_MAX_TOKENS=", *tokens))
+	r.patience = *patience
+	begun := time.Now()
+	r.habits()
+	r.say(messages(*count))
+	r.work()
+	r.due()
+	r.work()
+	r.report(out, time.Since(begun))
+	must.OK(r.verify(out))
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/lab/must"
+)
+
+// calls is what was asked for one purpose.
+type calls struct {
+	Purpose    string
+	Asked      int     // questions
+	Once       int     // answered with the first answer
+	Repaired   int     // answered with the second
+	In         float64 // tokens of prompts
+	Out        float64 // tokens of answers
+	PromptSize float64 // median tokens
+	Seconds    float64
+	Median     float64
+	Slowest    float64
+}
+
+func (r *run) report(out io.Writer, took time.Duration) {
+	all := must.Get(pgx.CollectRows(must.Get(r.pool.Query(r.ctx, `
+		select purpose, count(*) filter (where attempt = 1)::int as asked,
+		       count(*) filter (where attempt = 1 and error is null)::int as once,
+		       count(*) filter (where attempt = 2 and error is null)::int as repaired,
+		       sum(prompt_tokens)::float8 as "in", sum(completion_tokens)::float8 as out,
+		       coalesce(percentile_disc(0.5) within group (order by prompt_tokens) filter (where attempt = 1), 0)::float8
+		         as prompt_size,
+		       sum(extract(epoch from latency))::float8 as seconds,
+		       percentile_cont(0.5) within group (order by extract(epoch from latency)) as median,
+		       max(extract(epoch from latency))::float8 as slowest
+		  from oxbow.llm_calls group by grouping sets (purpose, ()) order by purpose`)), pgx.RowToStructByName[calls]))
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "| request\t| asked\t| usable at once\t| after the repair\t| prompt, median\t| tokens in\t| out\t"+
+		"| s each, median\t| longest\t| s\t|")
+	fmt.Fprintln(t, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
+	for _, c := range all {
+		fmt.Fprintf(t, "| %s\t| %d\t| %d %%\t| %d %%\t| %.0f\t| %.0f\t| %.0f\t| %.1f\t| %.1f\t| %.0f\t|\n", c.Purpose, c.Asked,
+			percent(c.Once, c.Asked), percent(c.Once+c.Repaired, c.Asked), c.PromptSize, c.In, c.Out, c.Median, c.Slowest,
+			c.Seconds)
+	}
+	must.OK(t.Flush())
+	n := float64(r.messages)
+	fmt.Fprintf(out, "\n%d messages in %.0f s; %.0f tokens in and %.0f out a message.\n", r.messages, took.Seconds(),
+		all[len(all)-1].In/n, all[len(all)-1].Out/n)
+	for _, made := range []struct{ what, sql string }{
+		{"facts and episodes", `select count(*) from oxbow.memories where memory_type in ('fact', 'episodic')
+		                         and exists (select from oxbow.memory_sources s where s.user_id = memories.user_id and s.memory_id = memories.id)`},
+		{"summaries", `select count(*) from oxbow.sessions where summary_id is not null`},
+		{"traits", `select count(*) from oxbow.memories_trait`},
+		{"feedback signals", `select count(*) from oxbow.feedback_signals`},
+	} {
+		fmt.Fprintf(out, "%d %s. ", number[int64](r, made.sql), made.what)
+	}
+	fmt.Fprintln(out)
+}
+
+func percent(n, of int) int { return (100*n + of/2) / max(of, 1) }
+
+// verify prints what was refused, and returns an error if a job or message is stuck, or a row is invalid.
+func (r *run) verify(out io.Writer) (err error) {
+	reasons := map[string]int{}
+	for line := range strings.Lines(r.log.String()) {
+		if _, reason, ok := strings.Cut(line, "dropped a p"); ok {
+			reasons[strings.TrimSpace(reason)]++
+		}
+	}
+	total := 0
+	for _, n := range reasons {
+		total += n
+	}
+	fmt.Fprintf(out, "%d refusals in the log.\n", total)
+	for _, stuck := range []struct{ what, sql string }{
+		{"jobs that did not end", `select count(*) from oxbow.river_job where state not in ('completed', 'cancelled')`},
+		{"messages not extracted", `select count(*) from oxbow.messages where extracted_at is null`},
+	} {
+		n := number[int64](r, stuck.sql)
+		fmt.Fprintf(out, "%d %s.\n", n, stuck.what)
+		if n > 0 {
+			err = errors.Join(err, fmt.Errorf("%d %s", n, stuck.what))
+		}
+	}
+	for _, command := range []string{"check", "doctor"} {
+		printed, failed := r.oxbow(nil, command)
+		if failed == nil {
+			lines := strings.Split(strings.TrimSpace(printed), "\n")
+			fmt.Fprintf(out, "oxbow %s: %s\n", command, lines[len(lines)-1])
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
+}
