@@ -15,7 +15,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"syscall"
@@ -24,9 +23,6 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/lab/program"
 )
-
-// limit is the number of memories asked for, and the largest k of recall@k.
-const limit = 10
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -108,5 +104,3 @@ func (r *run) warm() {
 			len(s.questions), s.users, r.models.Rate())
 	}
 }
-
-func (v *rival) dir(root string) string { return filepath.Join(root, "lab/versus", v.name) }

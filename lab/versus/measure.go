@@ -38,7 +38,7 @@ const batch = 100
 // measure runs a rival on a set, with a PostgreSQL of its own if it uses one.
 func (r *run) measure(v *rival, s *set) (f figures) {
 	dir := must.Get(os.MkdirTemp("", "versus-"))
-	defer os.RemoveAll(dir)
+	defer func() { must.OK(os.RemoveAll(dir)) }()
 	files := filepath.Join(dir, "files")
 	must.OK(os.Mkdir(files, 0o700))
 	var server *localpg.Server
@@ -53,26 +53,33 @@ func (r *run) measure(v *rival, s *set) (f figures) {
 	peak := watch(a.cmd.Process.Pid, data)
 	before := r.size(url, files)
 
-	var took time.Duration
-	for _, b := range s.batches(batch) {
-		_, d := a.ask(map[string]any{"do": "add", "user": b[0].User, "memories": b})
-		took += d
-	}
-	_, d := a.ask(map[string]any{"do": "settle"})
-	f.adds = float64(len(s.memories)) / (took + d).Seconds()
-	f.bytes = float64(r.size(url, files)-before) / float64(len(s.memories))
-
-	search := func(q question) ([]string, time.Duration) {
-		found, d := a.ask(map[string]any{"do": "search", "user": q.User, "question": q.Question, "limit": limit})
-		return found.IDs, d
-	}
-	search(s.questions[0]) // connections and models are ready
+	var adding time.Duration
 	var durations []time.Duration
-	for _, q := range s.questions {
-		ids, d := search(q)
-		durations = append(durations, d)
-		f.count(ids, q.Gold)
+	settled := true
+	settle := func() {
+		if !settled {
+			_, d := a.ask(map[string]any{"do": "settle"})
+			adding, settled = adding+d, true
+		}
 	}
+	for _, step := range s.steps(batch) {
+		if step.add != nil {
+			_, d := a.ask(map[string]any{"do": "add", "user": step.add[0].User, "memories": step.add})
+			adding, settled = adding+d, false
+			continue
+		}
+		settle()
+		search := map[string]any{"do": "search", "user": step.ask.User, "question": step.ask.Question, "limit": s.depth}
+		if durations == nil {
+			a.ask(search) // connections and models are ready
+		}
+		found, d := a.ask(search)
+		durations = append(durations, d)
+		f.count(step.ask, found.IDs, s.sessions)
+	}
+	settle()
+	f.adds = float64(len(s.memories)) / adding.Seconds()
+	f.bytes = float64(r.size(url, files)-before) / float64(len(s.memories))
 	n := float64(len(s.questions))
 	f.recall5, f.recall10, f.hit10, f.precision = f.recall5/n, f.recall10/n, f.hit10/n, f.precision/n
 	slices.Sort(durations)
@@ -82,10 +89,23 @@ func (r *run) measure(v *rival, s *set) (f figures) {
 	return f
 }
 
-// count adds the measures of one answer.
-func (f *figures) count(ids, gold []string) {
+// count adds the measures of one answer. For a question with gold sessions, the results are the distinct sessions of the
+// memories, each at the place of its first memory.
+func (f *figures) count(q *question, ids []string, sessions map[[2]string]string) {
+	gold := q.Gold
+	if len(gold) == 0 {
+		gold = q.Sessions
+		var distinct []string
+		for _, id := range ids {
+			if s := sessions[[2]string{q.User, id}]; !slices.Contains(distinct, s) {
+				distinct = append(distinct, s)
+			}
+		}
+		ids = distinct
+	}
+	ids = ids[:min(limit, len(ids))]
 	found := 0
-	for i, id := range ids[:min(limit, len(ids))] {
+	for i, id := range ids {
 		if !slices.Contains(gold, id) {
 			continue
 		}

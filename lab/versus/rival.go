@@ -18,17 +18,31 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
-// install prepares what runs the adapter.
+// install installs the packages of the adapter.
 func (v *rival) install(ctx context.Context, root string) {
-	requirements := filepath.Join("lab/versus", v.name, "requirements.txt")
-	var args []string
-	if _, err := os.Stat(filepath.Join(root, requirements)); err == nil {
-		args = []string{requirements}
-	} // else the environment of the SDK's tests
-	cmd := exec.CommandContext(ctx, filepath.Join(root, "scripts/python-environment"), args...)
+	dir := filepath.Join(root, "lab/versus", v.name)
+	exists := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	if exists("package.json") {
+		if !exists("node_modules/.package-lock.json") {
+			cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				must.OK(fmt.Errorf("install %s: %w\n%s", v.name, err, out))
+			}
+		}
+		v.command = []string{"node", filepath.Join(dir, "adapter.mjs")}
+		return
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(root, "scripts/python-environment"))
+	if exists("requirements.txt") { // else the environment of the SDK's tests
+		cmd.Args = append(cmd.Args, filepath.Join("lab/versus", v.name, "requirements.txt"))
+	}
 	cmd.Stderr = os.Stderr
-	v.command = []string{filepath.Join(strings.TrimSpace(string(must.Get(cmd.Output()))), "bin/python"),
-		filepath.Join(v.dir(root), "adapter.py")}
+	venv := strings.TrimSpace(string(must.Get(cmd.Output())))
+	v.command = []string{filepath.Join(venv, "bin/python"), filepath.Join(dir, "adapter.py")}
 }
 
 // adapter is the running process of a rival.
@@ -50,7 +64,7 @@ func (r *run) start(v *rival, dir, databaseURL string) *adapter {
 	a := &adapter{cmd: exec.CommandContext(r.ctx, v.command[0], v.command[1:]...)}
 	a.cmd.Dir, a.cmd.Stderr = dir, &a.said
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at the terminal is for the driver
-	a.cmd.Env = append(os.Environ(), "HOME="+dir, "PYTHONDONTWRITEBYTECODE=1",
+	a.cmd.Env = append(os.Environ(), "HOME="+dir, "MEM0_TELEMETRY=false",
 		"PYTHONPATH="+filepath.Join(r.root, "lab/versus/protocol")+":"+filepath.Join(r.root, "sdk/python/src"),
 		"DATABASE_URL="+databaseURL, "OXBOW="+r.oxbow,
 		"EMBEDDING_URL="+r.models.URL, "EMBEDDING_MODEL="+r.models.Model,

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/oxbow-memory/oxbow/internal/eval"
 	"github.com/oxbow-memory/oxbow/internal/jsonl"
 	"github.com/oxbow-memory/oxbow/lab/must"
 )
@@ -19,6 +21,8 @@ type set struct {
 	of        int // users in the file
 	memories  []memory
 	questions []question
+	sessions  map[[2]string]string // by user and id of the memory
+	depth     int                  // memories to ask for
 }
 
 // memory is a memory as adapters get it.
@@ -32,25 +36,31 @@ type memory struct {
 	Text    string `json:"text"` // what is embedded: the content, after the speaker and a colon
 }
 
+// question is a question with the memories, or else the sessions, that answer it.
 type question struct {
 	User, Question string
-	Gold           []string
+	Gold, Sessions []string
+	At             time.Time // zero: after all memories
 }
+
+// limit is the largest k of recall@k. To find that many sessions, more memories are asked for, as by oxbow eval.
+const limit = 10
 
 // readSet reads a file without the questions that have no answer. users limits it to the users with the fewest
 // memories.
 func readSet(name string, users int) *set {
 	file := must.Get(os.Open(name))
-	defer file.Close()
+	defer func() { must.OK(file.Close()) }()
 	base, _, _ := strings.Cut(filepath.Base(name), ".")
-	s := &set{name: base}
+	s := &set{name: base, sessions: map[[2]string]string{}, depth: limit}
 	lines := must.Get(jsonl.NewReader(file))
 	size := map[string]int{}
 	for lines.Next() {
 		var line struct {
 			Type, User, Question string
 			memory
-			Gold []string
+			Gold     []string
+			Sessions []string `json:"gold_sessions"`
 		}
 		if len(lines.Line) == 0 {
 			continue
@@ -64,11 +74,20 @@ func readSet(name string, users int) *set {
 				m.Text = m.Speaker + ": " + m.Content
 			}
 			s.memories = append(s.memories, m)
+			s.sessions[[2]string{m.User, m.ID}] = m.Session
 			size[m.User]++
 		case "question":
-			if len(line.Gold) > 0 {
-				s.questions = append(s.questions, question{line.User, line.Question, line.Gold})
+			if len(line.Gold)+len(line.Sessions) == 0 {
+				continue
 			}
+			q := question{User: line.User, Question: line.Question, Gold: line.Gold, Sessions: line.Sessions}
+			if line.At != "" {
+				q.At = must.Get(time.Parse(time.RFC3339, line.At))
+			}
+			if len(q.Gold) == 0 {
+				s.depth = eval.SessionDepth
+			}
+			s.questions = append(s.questions, q)
 		}
 	}
 	must.OK(lines.Err)
@@ -94,15 +113,63 @@ func readSet(name string, users int) *set {
 	return s
 }
 
-// batches are the memories in the order of the file, at most size of one user at once.
-func (s *set) batches(size int) (all [][]memory) {
+// step is what to do next: add memories of a user, or ask a question.
+type step struct {
+	add []memory
+	ask *question
+}
+
+// steps are all memories, at most size of a user at once, and then the questions. A question that is asked at a time
+// comes before the later memories of its user instead: nobody is asked to find what is yet to happen.
+func (s *set) steps(size int) (all []step) {
+	var atTheEnd []step
+	questions := slices.Clone(s.questions)
+	slices.SortStableFunc(questions, func(a, b question) int {
+		return cmp.Or(cmp.Compare(a.User, b.User), a.At.Compare(b.At))
+	})
 	for from := 0; from < len(s.memories); {
 		to := from + 1
-		for to < len(s.memories) && to-from < size && s.memories[to].User == s.memories[from].User {
+		for to < len(s.memories) && s.memories[to].User == s.memories[from].User {
 			to++
 		}
-		all = append(all, s.memories[from:to])
+		memories := s.memories[from:to]
 		from = to
+		var due []question
+		for i, q := range questions {
+			if q.User != memories[0].User {
+				continue
+			}
+			if q.At.IsZero() {
+				atTheEnd = append(atTheEnd, step{ask: &questions[i]})
+			} else {
+				due = append(due, q)
+			}
+		}
+		for i := range due {
+			later := slices.IndexFunc(memories, func(m memory) bool { return m.time().After(due[i].At) })
+			if later < 0 {
+				later = len(memories)
+			}
+			all = append(all, adding(memories[:later], size)...)
+			all = append(all, step{ask: &due[i]})
+			memories = memories[later:]
+		}
+		all = append(all, adding(memories, size)...)
 	}
-	return all
+	return append(all, atTheEnd...)
+}
+
+func adding(memories []memory, size int) (steps []step) {
+	for some := range slices.Chunk(memories, size) {
+		steps = append(steps, step{add: some})
+	}
+	return steps
+}
+
+// time is when the memory happened, zero if it is unknown.
+func (m memory) time() time.Time {
+	if m.At == "" {
+		return time.Time{}
+	}
+	return must.Get(time.Parse(time.RFC3339, m.At))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/eval"
 	"github.com/oxbow-memory/oxbow/lab/models"
 	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/lab/program"
@@ -33,10 +34,10 @@ func TestReadSet(t *testing.T) {
 	require.Len(t, s.memories, 3)
 	require.Equal(t, "Bo: I have a boat.", s.memories[1].Text)
 	require.Len(t, s.questions, 2)
-	batches := s.batches(100)
-	require.Len(t, batches, 2, "a batch is of one user")
-	require.Len(t, batches[1], 2)
-	require.Len(t, s.batches(1), 3)
+	steps := s.steps(100)
+	require.Len(t, steps, 4, "a user's memories are added at once, and the questions follow")
+	require.Len(t, steps[1].add, 2)
+	require.Len(t, s.steps(1), 5)
 
 	s = readSet(name, 1)
 	require.Equal(t, []int{1, 2}, []int{s.users, s.of})
@@ -44,15 +45,37 @@ func TestReadSet(t *testing.T) {
 	require.Len(t, s.questions, 1)
 }
 
+func TestQuestionsOfATimeComeBeforeLaterMemories(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "life.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte(`
+{"type":"memory","user":"a","id":"1","session":"r","at":"2026-01-01T00:00:00Z","content":"Ann sings."}
+{"type":"memory","user":"a","id":"2","session":"s","at":"2026-01-03T00:00:00Z","content":"Ann dances."}
+{"type":"question","user":"a","question":"Who dances?","gold_sessions":["s"]}
+{"type":"question","user":"a","question":"Who sings?","at":"2026-01-02T00:00:00Z","gold_sessions":["r"]}
+`), 0o600))
+	s := readSet(name, 0)
+	require.Equal(t, eval.SessionDepth, s.depth)
+	steps := s.steps(100)
+	require.Len(t, steps, 4)
+	require.Equal(t, "1", steps[0].add[0].ID)
+	require.Equal(t, "Who sings?", steps[1].ask.Question)
+	require.Equal(t, "2", steps[2].add[0].ID)
+	require.Equal(t, "Who dances?", steps[3].ask.Question)
+}
+
 func TestCount(t *testing.T) {
 	t.Parallel()
 	var f figures
-	f.count([]string{"x", "a", "y", "z", "w", "b", "v", "u"}, []string{"a", "b", "c", "d"})
+	f.count(&question{Gold: []string{"a", "b", "c", "d"}}, []string{"x", "a", "y", "z", "w", "b", "v", "u"}, nil)
 	require.Equal(t, figures{recall5: 0.25, recall10: 0.5, hit10: 1, precision: 0.25}, f)
-	f.count([]string{"a"}, []string{"a"})
+	f.count(&question{Gold: []string{"a"}}, []string{"a"}, nil)
 	require.Equal(t, figures{recall5: 1.25, recall10: 1.5, hit10: 2, precision: 1.25}, f)
-	f.count(nil, []string{"a"})
+	f.count(&question{Gold: []string{"a"}}, nil, nil)
 	require.Equal(t, figures{recall5: 1.25, recall10: 1.5, hit10: 2, precision: 1.25}, f)
+	f.count(&question{User: "u", Sessions: []string{"s"}}, []string{"a", "b", "c"},
+		map[[2]string]string{{"u", "a"}: "r", {"u", "b"}: "r", {"u", "c"}: "s"})
+	require.Equal(t, figures{recall5: 2.25, recall10: 2.5, hit10: 3, precision: 1.75}, f)
 
 	require.InDelta(t, 2, percentile([]time.Duration{1e6, 2e6, 3e6}, 0.5), 0)
 	require.InDelta(t, 3, percentile([]time.Duration{1e6, 2e6, 3e6}, 0.95), 0)

