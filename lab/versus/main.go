@@ -1,6 +1,7 @@
 // Versus measures Oxbow beside other memories, on the same machine, with the same questions and the same vectors.
 //
-//	go -C lab run ./versus FILE…      # files in the format of oxbow eval
+//	go -C lab run ./versus FILE…                                           # files in the format of oxbow eval
+//	go -C lab run ./versus -results FILE -page ../docs/versus.md FILE…     # and write the page
 //
 // Each rival is a directory with an adapter, a program that adds memories and answers questions (protocol/protocol.py),
 // and the packages that it needs. In each round every rival in turn gets an empty database and an empty directory.
@@ -43,48 +44,57 @@ type run struct {
 	sets   []*set
 	rivals []*rival
 	rounds int
-	users  int
+	users  int // of each set; 0: all
 }
 
 func command(ctx context.Context, out io.Writer) {
-	r := &run{ctx: ctx, out: out}
-	flag.IntVar(&r.rounds, "rounds", 3, "rounds, each with all rivals in turn")
+	r := &run{ctx: ctx, out: out, root: must.Get(program.Root(ctx))}
+	flag.IntVar(&r.rounds, "rounds", 3, "rounds, each with all rivals in turn (0: only report the results)")
 	flag.IntVar(&r.users, "users", 0, "only so many users of each file, those with the fewest memories (0: all)")
-	names := flag.String("rivals", ".", "regular expression that selects rivals; oxbow always runs")
+	names := flag.String("rivals", ".", "regular expression that selects rivals")
+	kept := flag.String("results", "", "file that keeps figures between runs; medians are over all of them")
+	page := flag.String("page", "", "page of Markdown to write")
 	flag.Parse()
-	if flag.NArg() == 0 {
-		must.OK(errors.New("expected files in the format of oxbow eval"))
+	all := readResults(*kept)
+	if r.rounds > 0 {
+		r.prepare(regexp.MustCompile(*names), flag.Args())
+		defer func() { must.OK(r.models.Close()) }()
 	}
-	selected := must.Get(regexp.Compile(*names))
-	for i := range rivals {
-		if rivals[i].name == ours || selected.MatchString(rivals[i].name) {
-			r.rivals = append(r.rivals, &rivals[i])
-		}
-	}
-	for _, name := range flag.Args() {
-		r.sets = append(r.sets, readSet(name, r.users))
-	}
-	r.root = must.Get(program.Root(ctx))
-	r.oxbow = must.Get(program.Build(ctx))
-	for _, v := range r.rivals {
-		v.install(ctx, r.root)
-	}
-	r.models = must.Get(models.Start(ctx, "e5", "127.0.0.1:0", true))
-	defer func() { must.OK(r.models.Close()) }()
-	r.warm()
-
-	results := map[cell][]figures{}
 	for round := range r.rounds {
 		for _, s := range r.sets {
 			for _, v := range r.rivals {
-				f := r.measure(v, s)
-				fmt.Fprintf(out, "round %d  %-12s %-14s %s\n", round+1, s.name, v.name, f)
-				results[cell{s.name, v.name}] = append(results[cell{s.name, v.name}], f)
+				one := result{Set: s.name, Users: s.users, Of: s.of, Memories: len(s.memories), Questions: len(s.questions),
+					Rival: v.name, Figures: r.measure(v, s)}
+				fmt.Fprintf(out, "round %d  %-12s %-10s %s\n", round+1, s.name, v.name, one.Figures)
+				all = append(all, one)
+				all.write(*kept)
 			}
 		}
 	}
-	report := r.report(results)
-	fmt.Fprint(out, report.text())
+	rep := all.report()
+	fmt.Fprint(out, rep.text())
+	if *page != "" {
+		must.OK(os.WriteFile(*page, []byte(rep.page(r.root)), 0o644))
+	}
+}
+
+// prepare reads the files, installs the rivals, starts the model and fills its cache.
+func (r *run) prepare(selected *regexp.Regexp, files []string) {
+	if len(files) == 0 {
+		must.OK(errors.New("expected files in the format of oxbow eval"))
+	}
+	for _, name := range files {
+		r.sets = append(r.sets, readSet(name, r.users))
+	}
+	for i := range rivals {
+		if selected.MatchString(rivals[i].name) {
+			rivals[i].install(r.ctx, r.root)
+			r.rivals = append(r.rivals, &rivals[i])
+		}
+	}
+	r.oxbow = must.Get(program.Build(r.ctx))
+	r.models = must.Get(models.Start(r.ctx, "e5", "127.0.0.1:0", true))
+	r.warm()
 }
 
 // warm puts all vectors into the cache, so that no rival waits for the model.

@@ -17,19 +17,16 @@ import (
 
 // figures are what a rival achieved on a set.
 type figures struct {
-	recall5, recall10, hit10, precision float64
-	adds                                float64 // a second
-	p50, p95                            float64 // of a search, in milliseconds
-	bytes                               float64 // of disk, per memory
-	memory                              float64 // MB
+	Recall5, Recall10, Hit10, Precision float64
+	Adds                                float64 // a second
+	P50, P95                            float64 // of a search, in milliseconds
+	Bytes                               float64 // of disk, per memory
+	Memory                              float64 // MB
 }
-
-// cell is a rival on a set.
-type cell struct{ set, rival string }
 
 func (f figures) String() string {
 	return fmt.Sprintf("recall@5 %.3f  @10 %.3f  hit@10 %.3f  precision %.3f  %.0f adds/s  p50 %.1f ms  p95 %.1f ms  "+
-		"%.0f B  %.0f MB", f.recall5, f.recall10, f.hit10, f.precision, f.adds, f.p50, f.p95, f.bytes, f.memory)
+		"%.0f B  %.0f MB", f.Recall5, f.Recall10, f.Hit10, f.Precision, f.Adds, f.P50, f.P95, f.Bytes, f.Memory)
 }
 
 // batch is how many memories are added at once.
@@ -78,13 +75,13 @@ func (r *run) measure(v *rival, s *set) (f figures) {
 		f.count(step.ask, found.IDs, s.sessions)
 	}
 	settle()
-	f.adds = float64(len(s.memories)) / adding.Seconds()
-	f.bytes = float64(r.size(url, files)-before) / float64(len(s.memories))
+	f.Adds = float64(len(s.memories)) / adding.Seconds()
+	f.Bytes = float64(r.size(url, files)-before) / float64(len(s.memories))
 	n := float64(len(s.questions))
-	f.recall5, f.recall10, f.hit10, f.precision = f.recall5/n, f.recall10/n, f.hit10/n, f.precision/n
+	f.Recall5, f.Recall10, f.Hit10, f.Precision = f.Recall5/n, f.Recall10/n, f.Hit10/n, f.Precision/n
 	slices.Sort(durations)
-	f.p50, f.p95 = percentile(durations, 0.50), percentile(durations, 0.95)
-	f.memory = float64(peak()) / 1e6
+	f.P50, f.P95 = percentile(durations, 0.50), percentile(durations, 0.95)
+	f.Memory = float64(peak()) / 1e6
 	a.stop()
 	return f
 }
@@ -110,13 +107,13 @@ func (f *figures) count(q *question, ids []string, sessions map[[2]string]string
 			continue
 		}
 		if found++; i < 5 {
-			f.recall5 += 1 / float64(len(gold))
+			f.Recall5 += 1 / float64(len(gold))
 		}
 	}
-	f.recall10 += float64(found) / float64(len(gold))
+	f.Recall10 += float64(found) / float64(len(gold))
 	if found > 0 {
-		f.hit10++
-		f.precision += float64(found) / float64(len(ids))
+		f.Hit10++
+		f.Precision += float64(found) / float64(len(ids))
 	}
 }
 

@@ -1,12 +1,45 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
+
+	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
-// metric is a column of the table.
+// result is one measurement of a rival on a set.
+type result struct {
+	Set                            string
+	Users, Of, Memories, Questions int
+	Rival                          string
+	Figures                        figures
+}
+
+type results []result
+
+// readResults reads the results of earlier runs, none if the file does not exist or has no name.
+func readResults(name string) (all results) {
+	text, err := os.ReadFile(name)
+	if name == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	must.OK(err)
+	must.OK(json.Unmarshal(text, &all))
+	return all
+}
+
+func (all results) write(name string) {
+	if name != "" {
+		must.OK(os.WriteFile(name, must.Get(json.MarshalIndent(all, "", "\t")), 0o644))
+	}
+}
+
+// metric is a column of the tables.
 type metric struct {
 	name   string
 	format string
@@ -15,51 +48,57 @@ type metric struct {
 }
 
 var metrics = []metric{
-	{"recall@5", "%.3f", false, func(f figures) float64 { return f.recall5 }},
-	{"recall@10", "%.3f", false, func(f figures) float64 { return f.recall10 }},
-	{"hit@10", "%.3f", false, func(f figures) float64 { return f.hit10 }},
-	{"precision@10", "%.3f", false, func(f figures) float64 { return f.precision }},
-	{"adds/s", "%.0f", false, func(f figures) float64 { return f.adds }},
-	{"search p50 ms", "%.1f", true, func(f figures) float64 { return f.p50 }},
-	{"search p95 ms", "%.1f", true, func(f figures) float64 { return f.p95 }},
-	{"bytes/memory", "%.0f", true, func(f figures) float64 { return f.bytes }},
-	{"memory MB", "%.0f", true, func(f figures) float64 { return f.memory }},
+	{"recall@5", "%.3f", false, func(f figures) float64 { return f.Recall5 }},
+	{"recall@10", "%.3f", false, func(f figures) float64 { return f.Recall10 }},
+	{"hit@10", "%.3f", false, func(f figures) float64 { return f.Hit10 }},
+	{"precision@10", "%.3f", false, func(f figures) float64 { return f.Precision }},
+	{"adds/s", "%.0f", false, func(f figures) float64 { return f.Adds }},
+	{"search p50 ms", "%.1f", true, func(f figures) float64 { return f.P50 }},
+	{"search p95 ms", "%.1f", true, func(f figures) float64 { return f.P95 }},
+	{"bytes/memory", "%.0f", true, func(f figures) float64 { return f.Bytes }},
+	{"memory MB", "%.0f", true, func(f figures) float64 { return f.Memory }},
+}
+
+// row is a rival on a set: the median of each metric.
+type row struct {
+	rival   *rival
+	medians []float64
+	rounds  int
+}
+
+// table is a set with its rows, in the order of the rivals.
+type table struct {
+	result // of which only the set is used
+	rows   []row
 }
 
 // lost is a figure of a rival that is better than Oxbow's.
 type lost struct{ set, rival, metric, theirs, ours string }
 
-// report holds the medians of the rounds.
+// report is what all results show.
 type report struct {
-	run   *run
-	rows  map[cell][]float64 // a value for each metric
-	lost  []lost
-	cells int // compared
+	tables []table
+	lost   []lost
+	cells  int // compared
 }
 
-func (r *run) report(results map[cell][]figures) report {
-	rep := report{run: r, rows: map[cell][]float64{}}
-	for at, rounds := range results {
-		for _, m := range metrics {
-			var values []float64
-			for _, f := range rounds {
-				values = append(values, m.value(f))
-			}
-			slices.Sort(values)
-			rep.rows[at] = append(rep.rows[at], (values[(len(values)-1)/2]+values[len(values)/2])/2)
+func (all results) report() (rep report) {
+	for _, r := range all {
+		if !slices.ContainsFunc(rep.tables, func(t table) bool { return t.Set == r.Set }) {
+			rep.tables = append(rep.tables, all.table(r))
 		}
 	}
-	for _, s := range r.sets {
-		for _, v := range r.rivals {
-			if v.name == ours {
-				continue
-			}
+	for _, t := range rep.tables {
+		if t.rows[0].rival.name != ours {
+			continue
+		}
+		for _, theirs := range t.rows[1:] {
 			for i, m := range metrics {
-				theirs, own := rep.rows[cell{s.name, v.name}][i], rep.rows[cell{s.name, ours}][i]
+				a, b := theirs.medians[i], t.rows[0].medians[i]
 				rep.cells++
-				if theirs != own && (theirs > own) != m.less {
-					rep.lost = append(rep.lost, lost{s.name, v.name, m.name, fmt.Sprintf(m.format, theirs),
-						fmt.Sprintf(m.format, own)})
+				if a != b && (a > b) != m.less {
+					rep.lost = append(rep.lost, lost{t.Set, theirs.rival.name, m.name, fmt.Sprintf(m.format, a),
+						fmt.Sprintf(m.format, b)})
 				}
 			}
 		}
@@ -67,33 +106,68 @@ func (r *run) report(results map[cell][]figures) report {
 	return rep
 }
 
-// table returns the table of a set as Markdown.
-func (rep report) table(s *set) string {
+// table returns the medians on the set of r.
+func (all results) table(r result) table {
+	t := table{result: r}
+	for i := range rivals {
+		var rounds []figures
+		for _, other := range all {
+			if other.Set == r.Set && other.Rival == rivals[i].name {
+				if other.Users != r.Users {
+					must.OK(fmt.Errorf("the results on %s are of %d and of %d users", r.Set, r.Users, other.Users))
+				}
+				rounds = append(rounds, other.Figures)
+			}
+		}
+		if rounds == nil {
+			continue
+		}
+		a := row{rival: &rivals[i], rounds: len(rounds)}
+		for _, m := range metrics {
+			var values []float64
+			for _, f := range rounds {
+				values = append(values, m.value(f))
+			}
+			slices.Sort(values)
+			a.medians = append(a.medians, (values[(len(values)-1)/2]+values[len(values)/2])/2)
+		}
+		t.rows = append(t.rows, a)
+	}
+	return t
+}
+
+func (t table) String() string {
 	var b strings.Builder
 	b.WriteString("| |")
 	for _, m := range metrics {
 		b.WriteString(" " + m.name + " |")
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---:|", len(metrics)) + "\n")
-	for _, v := range rep.run.rivals {
-		b.WriteString("| " + v.about + " |")
+	b.WriteString(" rounds |\n|---|" + strings.Repeat("---:|", len(metrics)+1) + "\n")
+	for _, row := range t.rows {
+		b.WriteString("| " + row.rival.about + " |")
 		for i, m := range metrics {
-			fmt.Fprintf(&b, " "+m.format+" |", rep.rows[cell{s.name, v.name}][i])
+			fmt.Fprintf(&b, " "+m.format+" |", row.medians[i])
 		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, " %d |\n", row.rounds)
 	}
 	return b.String()
+}
+
+func (rep report) score() string {
+	return fmt.Sprintf("Oxbow is better or equal in %d of %d cells (%.0f %%).", rep.cells-len(rep.lost), rep.cells,
+		100*float64(rep.cells-len(rep.lost))/float64(max(rep.cells, 1)))
 }
 
 // text is what the run prints: the tables and the lost cells.
 func (rep report) text() string {
 	var b strings.Builder
-	for _, s := range rep.run.sets {
-		fmt.Fprintf(&b, "\n%s\n%s", s.name, rep.table(s))
+	for _, t := range rep.tables {
+		fmt.Fprintf(&b, "\n%s: %d memories and %d questions of %d of %d users\n%s", t.Set, t.Memories, t.Questions,
+			t.Users, t.Of, t)
 	}
-	fmt.Fprintf(&b, "\nOxbow is better or equal in %d of %d cells. Lost:\n", rep.cells-len(rep.lost), rep.cells)
+	fmt.Fprintf(&b, "\n%s Lost:\n", rep.score())
 	for _, l := range rep.lost {
-		fmt.Fprintf(&b, "  %-14s %-12s %-14s %s against %s\n", l.set, l.rival, l.metric, l.theirs, l.ours)
+		fmt.Fprintf(&b, "  %-14s %-10s %-14s %s against %s\n", l.set, l.rival, l.metric, l.theirs, l.ours)
 	}
 	return b.String()
 }

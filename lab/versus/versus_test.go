@@ -68,14 +68,14 @@ func TestCount(t *testing.T) {
 	t.Parallel()
 	var f figures
 	f.count(&question{Gold: []string{"a", "b", "c", "d"}}, []string{"x", "a", "y", "z", "w", "b", "v", "u"}, nil)
-	require.Equal(t, figures{recall5: 0.25, recall10: 0.5, hit10: 1, precision: 0.25}, f)
+	require.Equal(t, figures{Recall5: 0.25, Recall10: 0.5, Hit10: 1, Precision: 0.25}, f)
 	f.count(&question{Gold: []string{"a"}}, []string{"a"}, nil)
-	require.Equal(t, figures{recall5: 1.25, recall10: 1.5, hit10: 2, precision: 1.25}, f)
+	require.Equal(t, figures{Recall5: 1.25, Recall10: 1.5, Hit10: 2, Precision: 1.25}, f)
 	f.count(&question{Gold: []string{"a"}}, nil, nil)
-	require.Equal(t, figures{recall5: 1.25, recall10: 1.5, hit10: 2, precision: 1.25}, f)
+	require.Equal(t, figures{Recall5: 1.25, Recall10: 1.5, Hit10: 2, Precision: 1.25}, f)
 	f.count(&question{User: "u", Sessions: []string{"s"}}, []string{"a", "b", "c"},
 		map[[2]string]string{{"u", "a"}: "r", {"u", "b"}: "r", {"u", "c"}: "s"})
-	require.Equal(t, figures{recall5: 2.25, recall10: 2.5, hit10: 3, precision: 1.75}, f)
+	require.Equal(t, figures{Recall5: 2.25, Recall10: 2.5, Hit10: 3, Precision: 1.75}, f)
 
 	require.InDelta(t, 2, percentile([]time.Duration{1e6, 2e6, 3e6}, 0.5), 0)
 	require.InDelta(t, 3, percentile([]time.Duration{1e6, 2e6, 3e6}, 0.95), 0)
@@ -83,14 +83,20 @@ func TestCount(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	t.Parallel()
-	r := &run{sets: []*set{{name: "s"}}, rivals: []*rival{{name: ours, about: "Oxbow"}, {name: "r", about: "R"}}}
-	rep := r.report(map[cell][]figures{
-		{"s", ours}: {{recall10: 0.5, p50: 4}, {recall10: 0.5, p50: 2}, {recall10: 0.5, p50: 9}},
-		{"s", "r"}:  {{recall10: 0.4, p50: 1}, {recall10: 0.4, p50: 3}, {recall10: 0.4, p50: 2}},
-	})
-	require.Equal(t, []lost{{"s", "r", "search p50 ms", "2.0", "4.0"}}, rep.lost)
+	var all results
+	for _, f := range []figures{{Recall10: 0.5, P50: 4}, {Recall10: 0.5, P50: 2}, {Recall10: 0.5, P50: 9}} {
+		all = append(all, result{Set: "s", Rival: ours, Figures: f})
+	}
+	for _, f := range []figures{{Recall10: 0.4, P50: 1}, {Recall10: 0.4, P50: 3}, {Recall10: 0.4, P50: 2}} {
+		all = append(all, result{Set: "s", Rival: "bm25", Figures: f})
+	}
+	file := filepath.Join(t.TempDir(), "results.json")
+	all.write(file)
+	require.Equal(t, all, readResults(file))
+	rep := all.report()
+	require.Equal(t, []lost{{"s", "bm25", "search p50 ms", "2.0", "4.0"}}, rep.lost)
 	require.Equal(t, len(metrics), rep.cells)
-	require.Contains(t, rep.text(), "Oxbow is better or equal in 8 of 9 cells.")
+	require.Contains(t, rep.text(), "Oxbow is better or equal in 8 of 9 cells (89 %).")
 }
 
 // An adapter is a process that is added to and asked, and its files and memory are measured.
@@ -102,11 +108,11 @@ func TestMeasure(t *testing.T) {
 		v := &rivals[slices.IndexFunc(rivals, func(v rival) bool { return v.name == "bm25" })]
 		v.install(r.ctx, r.root)
 		f := r.measure(v, readSet(name, 0))
-		require.InDelta(t, 0.75, f.recall10, 0, "one memory of the second question has none of its words")
-		require.InDelta(t, 1, f.precision, 0)
-		require.Positive(t, f.adds)
-		require.Positive(t, f.p50)
-		require.Positive(t, f.bytes)
-		require.Greater(t, f.memory, 10.0)
+		require.InDelta(t, 0.75, f.Recall10, 0, "one memory of the second question has none of its words")
+		require.InDelta(t, 1, f.Precision, 0)
+		require.Positive(t, f.Adds)
+		require.Positive(t, f.P50)
+		require.Positive(t, f.Bytes)
+		require.Greater(t, f.Memory, 10.0)
 	}))
 }

@@ -1,0 +1,3 @@
+package main
+
+func (rep report) page(string) string { return rep.text() }
