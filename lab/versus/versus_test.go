@@ -96,6 +96,9 @@ func TestReport(t *testing.T) {
 	rep := all.report()
 	require.Equal(t, []lost{{"s", "bm25", "search p50 ms", "2.0", "4.0"}}, rep.lost)
 	require.Equal(t, len(metrics), rep.cells)
+	page := rep.page("../..")
+	require.Contains(t, page, "| s | bm25 | search p50 ms | 2.0 | 4.0 | it runs in the process")
+	require.Regexp(t, "\\| mem0 \\(Node.js\\) \\| `mem0ai` [0-9.]+ \\|", page)
 	require.Contains(t, rep.text(), "Oxbow is better or equal in 8 of 9 cells (89 %).")
 }
 
