@@ -66,19 +66,20 @@ func MessagesFromMemories(
 	return sessions, messages, err
 }
 
-// SourcesOf returns, for each memory extracted from messages of MessagesFromMemories, the external ids of
-// those messages, in order.
-func SourcesOf(ctx context.Context, db DB, users []string) (map[uuid.UUID][]string, error) {
-	found, err := Collect[struct {
-		MemoryID uuid.UUID
-		Names    []string
-	}](ctx, db, `
-		select s.memory_id, array_agg(m.metadata ->> 'external_id' order by m.seq) as names
-		  from oxbow.memory_sources s join oxbow.messages m on m.user_id = s.user_id and m.id = s.message_id
-		 where s.user_id = any($1) group by s.memory_id`, users)
-	all := make(map[uuid.UUID][]string, len(found))
-	for _, f := range found {
-		all[f.MemoryID] = f.Names
-	}
-	return all, err
+// ExtractedMemory is a memory that was extracted from messages of MessagesFromMemories.
+type ExtractedMemory struct {
+	MemoryID                   uuid.UUID
+	UserID, SessionID, Content string
+	Sources                    []string // the external ids of those messages, in order
+}
+
+// ExtractedOf returns what was extracted from the messages of users.
+func ExtractedOf(ctx context.Context, db DB, users []string) ([]ExtractedMemory, error) {
+	return Collect[ExtractedMemory](ctx, db, `
+		select s.memory_id, s.user_id, min(m.session_id) as session_id, y.content,
+		       array_agg(m.metadata ->> 'external_id' order by m.seq) as sources
+		  from oxbow.memory_sources s
+		  join oxbow.messages m on m.user_id = s.user_id and m.id = s.message_id
+		  join oxbow.memories y on y.user_id = s.user_id and y.id = s.memory_id
+		 where s.user_id = any($1) group by s.memory_id, s.user_id, y.content`, users)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ type evalFlags struct {
 	keep, extract bool
 	limit         int
 	minScore      float64
+	agree         float64 // cosine of the model's vectors from which a memory states a point
 	user          string
 }
 
@@ -62,6 +64,13 @@ A question may also have
 An empty gold says that nothing is known. If a question has unwanted or an empty gold, or with --min-score, the
 command prints the precision: the mean share of gold memories among the first 20 results that are gold or unwanted;
 and for how many questions about which nothing is known nothing came back.
+
+With --extract, a file may also have points, which are facts that extraction should find in a session:
+
+  {"type":"point","user":U,"id":ID,"session":S,"content":TEXT}
+
+The command prints which share of the extracted memories states a point, and which share of the points a memory
+states, judged by the words that both have.
 
 A file may hold lives instead, such as examples/weights.jsonl (docs/weight.md): what happens to a user's memories,
 and which of them must then outweigh, outrank or replace others. The command plays them as a worker, which also runs
@@ -93,6 +102,8 @@ the mean reciprocal rank of the first used memory, and F1.`,
 	f.IntVar(&flags.limit, "limit-questions", 0, "ask only this many questions, spread over the file, or the latest of a user (default: all, or molt_sample)")
 	f.Float64Var(&flags.minScore, "min-score", 0, "recall only memories with at least this score (default: all)")
 	userFlag(f, &flags.user, "user whose answers to ask again")
+	f.Float64Var(&flags.agree, "point-similarity", 0,
+		"with --extract, also compare memories with points by the model's vectors, which agree from this cosine on")
 	f.BoolVar(&flags.extract, "extract", false,
 		"load the memories as messages, extract memories from them, and count their sources as results")
 	flags.work.embedding.add(f)
@@ -138,8 +149,8 @@ func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
 			return err
 		}
 		defer w.Close()
-		run := &evaluation{database: d, name: shownName(name), file: file, set: set, flags: flags, worker: w,
-			model: model, prefix: "eval-" + uuid.NewString()[:8] + "-"}
+		run := &evaluation{database: d, embedder: embedder, name: shownName(name), file: file, set: set, flags: flags,
+			worker: w, model: model, prefix: "eval-" + uuid.NewString()[:8] + "-"}
 		err = measure(ctx, run)
 		if n := failed.Load(); n > 0 {
 			d.say("The reranker failed for %s, which kept their order. See --rerank-timeout.", count(n, "question"))
@@ -198,7 +209,7 @@ func readEvaluation(name string, file []byte) (*eval.Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shownName(name), err)
 	}
-	if len(set.Questions) == 0 {
+	if len(set.Questions)+len(set.Points) == 0 {
 		return nil, fmt.Errorf("%s has no questions: add lines like "+
 			`{"type":"question","user":U,"question":Q,"gold":[ID]}`, shownName(name))
 	}
@@ -237,12 +248,15 @@ type evaluation struct {
 	set      *eval.Set // nil: the file holds lives
 	flags    *evalFlags
 	worker   *worker.Worker
+	embedder oxbow.Embedder
 	model    store.EmbeddingModel
 	prefix   string
 	users    []string
 	loaded   int64 // memories
 	messages int64 // messages that memories were extracted from; 0 without extraction
-	sources  map[uuid.UUID][]string
+	// of what was extracted
+	extracted []store.ExtractedMemory
+	sources   map[uuid.UUID][]string
 }
 
 func (r *evaluation) measure(ctx context.Context) (none eval.Report, err error) {
@@ -257,7 +271,11 @@ func (r *evaluation) measure(ctx context.Context) (none eval.Report, err error) 
 	if err := r.embed(ctx); err != nil {
 		return none, err
 	}
-	return r.ask(ctx, spread(r.set.Questions, r.flags.limit))
+	report, err := r.ask(ctx, spread(r.set.Questions, r.flags.limit))
+	if err == nil && r.flags.extract && len(r.set.Points) > 0 {
+		err = r.points(ctx, &report)
+	}
+	return report, err
 }
 
 // ask asks the questions in turn. An extra first question, which prepares the connection, does not count.
@@ -265,8 +283,10 @@ func (r *evaluation) ask(ctx context.Context, questions []eval.Question) (eval.R
 	bar := r.progress("ask", int64(len(questions)))
 	defer bar.end()
 	var tally eval.Tally
-	if _, err := r.question(ctx, questions[0]); err != nil {
-		return eval.Report{}, err
+	if len(questions) > 0 {
+		if _, err := r.question(ctx, questions[0]); err != nil {
+			return eval.Report{}, err
+		}
 	}
 	precise := r.flags.minScore > 0
 	for _, q := range questions {
@@ -323,6 +343,26 @@ func (r *evaluation) question(ctx context.Context, q eval.Question) (none eval.A
 	return q.Answer(results, sessions, took), nil
 }
 
+// points compares what was extracted with what should have been.
+func (r *evaluation) points(ctx context.Context, report *eval.Report) (err error) {
+	var memories, points []eval.Fact
+	for _, x := range r.extracted {
+		memories = append(memories, eval.Fact{User: strings.TrimPrefix(x.UserID, r.prefix), Session: x.SessionID,
+			Text: x.Content})
+	}
+	for _, p := range r.set.Points {
+		points = append(points, eval.Fact{User: p.User, Session: p.Session, Text: p.Text})
+	}
+	var found eval.PointScores
+	found.Words, err = eval.MeasurePoints(ctx, memories, points, eval.WordsAgree, oxbow.LocalEmbedder().Embed)
+	if err == nil && r.flags.agree > 0 {
+		found.Embedding = new(eval.Points)
+		*found.Embedding, err = eval.MeasurePoints(ctx, memories, points, r.flags.agree, r.embedder.Embed)
+	}
+	report.Points = &found
+	return err
+}
+
 // clear erases the loaded data, even if ctx has ended.
 func (r *evaluation) clear(ctx context.Context, keep bool) error {
 	if r.loaded == 0 && r.messages == 0 {
@@ -366,6 +406,21 @@ func (a *app) printReport(report eval.Report, questions int, memories int64, use
 			a.printf("Nothing came back for %.3f of %s about which nothing is known.\n", p.Silent,
 				count(p.Unknown, "question"))
 		}
+	}
+	if report.Points != nil {
+		a.printf("\n")
+		t := a.table("points compared by", "#memories", "#precision", "#points", "#recall")
+		row := func(by string, p eval.Points) {
+			t.add(by, p.Memories, fmt.Sprintf("%.3f", p.Precision), p.Points, fmt.Sprintf("%.3f", p.Recall))
+		}
+		row("words", report.Points.Words)
+		if by := report.Points.Embedding; by != nil {
+			row("embedding", *by)
+		}
+		t.print()
+	}
+	if questions == 0 {
+		return
 	}
 	l := report.Latency
 	a.printf("\nA recall took %.1f ms (median), %.1f ms (p95), %.1f ms (p99).\n", l.P50, l.P95, l.P99)

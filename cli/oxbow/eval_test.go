@@ -131,6 +131,23 @@ func TestEvalExtractsNothing(t *testing.T) {
 	require.Zero(t, d.number(`select count(*) from oxbow.messages`))
 }
 
+// The facts that extraction should find.
+func TestEvalPoints(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	name := lines(t,
+		`{"type":"memory","user":"ada","id":"1","session":"s1","role":"user","content":"I am allergic to walnuts."}`,
+		`{"type":"memory","user":"ada","id":"2","session":"s2","role":"user","content":"I live in Porto."}`,
+		`{"type":"point","user":"ada","session":"s1","content":"The user is allergic to walnuts."}`,
+		`{"type":"point","user":"ada","session":"s1","content":"The user lives in Porto."}`)
+	r := d.run("eval", "--extract", name, "--json", "--point-similarity", "0.9")
+	require.Zero(t, r.code, r.err)
+	points := decoded[eval.Report](t, r.out).Points
+	require.Equal(t, eval.Points{Memories: 2, Points: 2, Precision: 0.5, Recall: 0.5}, points.Words)
+	require.Equal(t, &eval.Points{Memories: 2, Points: 2}, points.Embedding)
+	require.Regexp(t, `\nwords +2 +0\.500 +2 +0\.500`, d.ok("eval", "--extract", name))
+}
+
 func TestEvalRefuses(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
@@ -61,8 +62,12 @@ func (r *evaluation) extract(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.sources, err = store.SourcesOf(ctx, r.pool, r.users)
-	r.loaded = int64(len(r.sources))
+	r.extracted, err = store.ExtractedOf(ctx, r.pool, r.users)
+	r.loaded = int64(len(r.extracted))
+	r.sources = map[uuid.UUID][]string{}
+	for _, x := range r.extracted {
+		r.sources[x.MemoryID] = x.Sources
+	}
 	return err
 }
 

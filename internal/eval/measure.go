@@ -58,9 +58,10 @@ type Latency struct {
 // Report is the result of a run.
 type Report struct {
 	Scores
-	Sessions  *Scores    `json:"sessions,omitempty"`  // if questions have gold sessions
-	Precision *Precision `json:"precision,omitempty"` // if it was asked for
-	Latency   Latency    `json:"latency_ms"`
+	Sessions  *Scores      `json:"sessions,omitempty"`  // if questions have gold sessions
+	Precision *Precision   `json:"precision,omitempty"` // if it was asked for
+	Points    *PointScores `json:"points,omitempty"`    // if there are any and memories were extracted
+	Latency   Latency      `json:"latency_ms"`
 }
 
 // Answer is what came back for a question.

@@ -191,6 +191,14 @@ func TestPrecisionMemBench(t *testing.T) {
 		ofType(converted(t, precisionSessions, dir, commit), "question"))
 }
 
+func TestAgreement(t *testing.T) {
+	t.Parallel()
+	accuracy, kappa := compare([]pair{{Match: true, cosine: 0.9}, {Match: true, cosine: 0.1}, {cosine: 0.5}, {cosine: 0.2}}, 0.6)
+	require.InDelta(t, 0.75, accuracy, 1e-12)
+	require.InDelta(t, 0.5, kappa, 1e-12)
+	require.Equal(t, 200, strings.Count(string(pairs), "\n"))
+}
+
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	from, to := filepath.Join(t.TempDir(), "given.jsonl"), t.TempDir()

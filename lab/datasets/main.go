@@ -2,9 +2,11 @@
 //
 //	go -C lab run ./datasets -to DIR [-from NAME=PATH]… [NAME…]
 //
+//	go -C lab run ./datasets -agreement FILE
+//
 // It writes DIR/NAME.jsonl for each named set, by default for all. A set is cloned from its public repository at a
 // pinned commit; -from names a clone of that repository instead, which may be a bare one. Two sets have no public
-// repository in this format and need -from with a file: locomo and lifebench-zh.
+// repository in this format and need -from with a file: locomo and lifebench-zh. -agreement prints how well oxbow eval judges the points of realmem.jsonl.
 //
 // A loader opens only the files that it names, and converts only the parts that its comment names. Everything else of a
 // set is held out: it judges the project from outside, so the project does not load it. Nothing of the data belongs into
@@ -63,7 +65,12 @@ func command(ctx context.Context, out io.Writer, args []string) {
 		from[name] = path
 		return nil
 	})
+	judged := flags.String("agreement", "", "the converted RealMem: print how well the comparison with points agrees with a person")
 	must.OK(flags.Parse(args))
+	if *judged != "" {
+		agreement(ctx, out, *judged)
+		return
+	}
 	if *to == "" {
 		must.OK(errors.New("name a directory with -to"))
 	}

@@ -36,8 +36,8 @@ type realmemFile struct {
 		Day    string        `json:"current_time"` // 2025-12-15 (Monday)
 		Turns  []realmemTurn `json:"dialogue_turns"`
 		Points []struct {
-			Index, Content string
-			Role           string `json:"source_role_snapshot"`
+			Content string
+			Role    string `json:"source_role_snapshot"`
 		} `json:"extracted_memory"`
 	}
 }
@@ -80,8 +80,8 @@ func realmemPerson(person string, file realmemFile) (lines []line) {
 					At: &asked, Category: turn.Category})
 			}
 		}
-		for _, p := range s.Points {
-			lines = append(lines, line{Type: "point", User: person, ID: p.Index, Session: s.UUID,
+		for i, p := range s.Points {
+			lines = append(lines, line{Type: "point", User: person, ID: fmt.Sprintf("%s-point-%d", s.UUID, i), Session: s.UUID,
 				Role: strings.ToLower(p.Role), Content: realmemStage.ReplaceAllString(p.Content, "")})
 		}
 		begins = begins.Add(30 * time.Minute)
