@@ -138,7 +138,8 @@ func (r *Reasoner) send(
 		if time.Since(usage.StartedAt) < r.cfg.Timeout/fast {
 			r.negotiated.lengthen(how, r.cfg.MaxTokens)
 		}
-		return choice.Content, x, problemf("the answer was cut off after %d tokens: it has to be shorter",
+		// The repair does not show the answer: it is long, and a model that repeated itself would go on.
+		return "", x, problemf("the answer was cut off after %d tokens: it has to be shorter",
 			usage.CompletionTokens)
 	case choice.StopReason == "content_filter":
 		return choice.Content, x, problemf("the answer was withheld by the provider's content filter")

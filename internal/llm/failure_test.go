@@ -70,7 +70,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// The repair shows the model its own answer.
+// The repair shows the model its own answer, unless it was cut off: a model that repeated itself would go on.
 func TestRepairShowsTheAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -81,6 +81,13 @@ func TestRepairShowsTheAnswer(t *testing.T) {
 	require.Len(t, repair, 4)
 	require.Equal(t, "assistant", repair[2].Role)
 	require.Equal(t, `{"patterns": [{"clue": "", "content": "runs bef`, repair[2].Content)
+
+	b.server.Next(llmtest.Truncated(`{"patterns": [`))
+	_, err = b.Reflect(b.ctx, batch())
+	require.NoError(t, err)
+	repair = b.server.Requests()[3].Messages
+	require.Len(t, repair, 2, "some servers refuse two messages of the user in a row")
+	require.Contains(t, repair[1].Content, "cut off after 80 tokens")
 }
 
 func TestTolerated(t *testing.T) {

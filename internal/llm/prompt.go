@@ -65,10 +65,12 @@ func (q question) messages(withSchema bool, bad *reasoner.AnswerError) ([]llms.M
 	if err != nil {
 		return nil, err
 	}
-	if bad.Answer != "" { // some servers refuse an empty message
-		messages = append(messages, llms.TextParts(llms.ChatMessageTypeAI, bad.Answer))
+	if bad.Answer == "" { // some servers refuse an empty message, or two of the user in a row
+		messages[1] = llms.TextParts(llms.ChatMessageTypeHuman, data+"\n\n"+repair)
+		return messages, nil
 	}
-	return append(messages, llms.TextParts(llms.ChatMessageTypeHuman, repair)), nil
+	return append(messages, llms.TextParts(llms.ChatMessageTypeAI, bad.Answer),
+		llms.TextParts(llms.ChatMessageTypeHuman, repair)), nil
 }
 
 func (f filling) write(name string) (string, error) {

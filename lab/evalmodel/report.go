@@ -29,7 +29,7 @@ type calls struct {
 
 func (r *run) report(out io.Writer, took time.Duration) {
 	all := must.Get(pgx.CollectRows(must.Get(r.pool.Query(r.ctx, `
-		select purpose, count(*) filter (where attempt = 1)::int as asked,
+		select coalesce(purpose, 'all') as purpose, count(*) filter (where attempt = 1)::int as asked,
 		       count(*) filter (where attempt = 1 and error is null)::int as once,
 		       count(*) filter (where attempt = 2 and error is null)::int as repaired,
 		       sum(prompt_tokens)::float8 as "in", sum(completion_tokens)::float8 as out,
@@ -38,7 +38,7 @@ func (r *run) report(out io.Writer, took time.Duration) {
 		       sum(extract(epoch from latency))::float8 as seconds,
 		       percentile_cont(0.5) within group (order by extract(epoch from latency)) as median,
 		       max(extract(epoch from latency))::float8 as slowest
-		  from oxbow.llm_calls group by grouping sets (purpose, ()) order by purpose`)), pgx.RowToStructByName[calls]))
+		  from oxbow.llm_calls group by grouping sets (purpose, ()) order by llm_calls.purpose`)), pgx.RowToStructByName[calls]))
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "| request\t| asked\t| usable at once\t| after the repair\t| prompt, median\t| tokens in\t| out\t"+
 		"| s each, median\t| longest\t| s\t|")
