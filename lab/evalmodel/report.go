@@ -89,13 +89,10 @@ func (r *run) verify(out io.Writer) (err error) {
 			err = errors.Join(err, fmt.Errorf("%d %s", n, stuck.what))
 		}
 	}
-	for _, command := range []string{"check", "doctor"} {
-		printed, failed := r.oxbow(nil, command)
-		if failed == nil {
-			lines := strings.Split(strings.TrimSpace(printed), "\n")
-			fmt.Fprintf(out, "oxbow %s: %s\n", command, lines[len(lines)-1])
-		}
-		err = errors.Join(err, failed)
+	checked, wrong := r.oxbow(nil, "check")
+	for _, printed := range []string{checked, r.health} {
+		lines := strings.Split(strings.TrimSpace(printed), "\n")
+		fmt.Fprintln(out, lines[len(lines)-1])
 	}
-	return err
+	return errors.Join(err, wrong, r.sick)
 }

@@ -28,6 +28,8 @@ type run struct {
 	reasoner []string // environment
 	verbose  bool
 	patience time.Duration
+	health   string // what the doctor said of the last worker while it ran
+	sick     error
 	log      bytes.Buffer // of the workers
 	messages int
 }
@@ -131,4 +133,5 @@ func (r *run) work() {
 		case <-time.After(time.Second):
 		}
 	}
+	r.health, r.sick = r.oxbow(nil, "doctor")
 }
