@@ -21,6 +21,7 @@ import (
 const (
 	DefaultRerankPool    = 30
 	DefaultRerankTimeout = 300 * time.Millisecond
+	DefaultRerankWeight  = 1.0
 	MaxRerankPool        = 50
 
 	maxRerankText = 2000 // characters; models read about as many, and recall searches as many of a query
@@ -48,6 +49,9 @@ type RerankOptions struct {
 	Pool int
 	// Timeout is how long Recall waits before it keeps its own order. Default: 300 milliseconds.
 	Timeout time.Duration
+	// Weight is how much the reranker's order counts, if recall's own counts 1. A large weight leaves the order to the
+	// reranker alone. Default: 1.
+	Weight float64
 	// Observe is called after each call of the reranker, such as for metrics. err is nil if its order was used. Default: none.
 	Observe func(took time.Duration, err error)
 }
@@ -63,6 +67,7 @@ func WithReranker(r Reranker, options RerankOptions) Option {
 	return func(c *Client) error {
 		options.Pool = cmp.Or(options.Pool, DefaultRerankPool)
 		options.Timeout = cmp.Or(options.Timeout, DefaultRerankTimeout)
+		options.Weight = cmp.Or(options.Weight, DefaultRerankWeight)
 		switch {
 		case r == nil:
 			return errors.New("oxbow: WithReranker: the reranker is nil")
@@ -70,6 +75,8 @@ func WithReranker(r Reranker, options RerankOptions) Option {
 			return fmt.Errorf("oxbow: WithReranker: the pool %d is out of range: it must be 1 to %d", options.Pool, MaxRerankPool)
 		case options.Timeout < 0:
 			return fmt.Errorf("oxbow: WithReranker: the timeout %s is negative", options.Timeout)
+		case !(options.Weight > 0) || math.IsInf(options.Weight, 1):
+			return fmt.Errorf("oxbow: WithReranker: the weight %v is not a positive number", options.Weight)
 		}
 		c.reranking = &reranking{Reranker: r, options: options}
 		return nil
@@ -130,7 +137,7 @@ func (c *Client) askReranker(ctx context.Context, query string, pool []Result) (
 	begun := time.Now()
 	scores, err := c.reranking.Rerank(waiting, oneline.Shorten(query, maxRerankText), documents)
 	if err == nil {
-		err = sortByScores(pool, scores)
+		err = fuse(pool, scores, c.reranking.options.Weight)
 	}
 	if outer.Err() != nil {
 		return outer.Err() // the caller gave up, which says nothing about the reranker
@@ -149,9 +156,9 @@ func (c *Client) askReranker(ctx context.Context, query string, pool []Result) (
 	return err
 }
 
-// sortByScores sorts the pool: first the memories with a score, the best first, then the others. Otherwise it keeps the
-// order. Impossible scores are an error, and change nothing.
-func sortByScores(pool []Result, scores []RerankScore) error {
+// fuse sorts the pool by reciprocal ranks: those in recall's own order, and those by the scores of the reranker with a
+// weight. Equal scores have the same rank, and missing ones the last. Impossible scores are an error, and change nothing.
+func fuse(pool []Result, scores []RerankScore, weight float64) error {
 	if len(scores) == 0 {
 		return errors.New("the reranker returned no scores")
 	}
@@ -167,15 +174,21 @@ func sortByScores(pool []Result, scores []RerankScore) error {
 		}
 		byIndex[s.Index] = &s.Score
 	}
+	scores = slices.SortedFunc(slices.Values(scores), func(a, b RerankScore) int { return cmp.Compare(b.Score, a.Score) })
+	rank := func(score *float64) int {
+		if score == nil {
+			return len(scores) + 1
+		}
+		return 1 + slices.IndexFunc(scores, func(s RerankScore) bool { return s.Score == *score })
+	}
+	const k = 60 // usual (Cormack et al., 2009): the first ranks differ little
 	for i := range pool {
 		pool[i].Explain.Reranked.Score = byIndex[i]
 	}
-	score := func(m Result) float64 {
-		if m.Explain.Reranked.Score == nil {
-			return math.Inf(-1)
-		}
-		return *m.Explain.Reranked.Score
+	fused := func(m Result) float64 {
+		r := m.Explain.Reranked
+		return 1/float64(k+r.From) + weight/float64(k+rank(r.Score))
 	}
-	slices.SortStableFunc(pool, func(a, b Result) int { return cmp.Compare(score(b), score(a)) })
+	slices.SortStableFunc(pool, func(a, b Result) int { return cmp.Compare(fused(b), fused(a)) })
 	return nil
 }

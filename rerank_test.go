@@ -53,7 +53,7 @@ func TestRerank(t *testing.T) {
 
 	r := &scripted{}
 	var observed []error
-	client := newClient(t, b.pool, oxbow.WithReranker(r, oxbow.RerankOptions{Timeout: 20 * time.Millisecond,
+	client := newClient(t, b.pool, oxbow.WithReranker(r, oxbow.RerankOptions{Timeout: 20 * time.Millisecond, Weight: 1000,
 		Observe: func(_ time.Duration, err error) { observed = append(observed, err) }}))
 	ask := func(limit int) oxbow.Results {
 		t.Helper()
@@ -71,6 +71,16 @@ func TestRerank(t *testing.T) {
 	require.Equal(t, []string{"Bo: " + own[0], "Bo: " + own[1], "Bo: " + own[2]}, r.asked[0])
 	require.Equal(t, q.Text, r.query)
 	require.Equal(t, []string{own[1]}, texts(ask(1)), "the pool is larger than the limit")
+
+	half := newClient(t, b.pool, oxbow.WithReranker(r, oxbow.RerankOptions{Timeout: time.Minute}))
+	fused, err := half.Recall(t.Context(), q)
+	require.NoError(t, err)
+	require.Equal(t, []string{own[1]}, texts(fused), "second and first")
+	q.Limit = 3
+	fused, err = half.Recall(t.Context(), q)
+	require.NoError(t, err)
+	require.Equal(t, []string{own[1], own[0], own[2]}, texts(fused), "by default both orders count the same")
+	q.Limit = 0
 
 	r.answer = scores(2, 2, 2)
 	require.Equal(t, own, texts(ask(0)), "ties keep the order")
@@ -136,7 +146,7 @@ func TestRerankRanksOnlyThePool(t *testing.T) {
 	}
 	b.work(t)
 	r := &scripted{answer: scores(1, 2)}
-	client := newClient(t, b.pool, oxbow.WithReranker(r, oxbow.RerankOptions{Pool: 50, Timeout: time.Minute}))
+	client := newClient(t, b.pool, oxbow.WithReranker(r, oxbow.RerankOptions{Pool: 50, Timeout: time.Minute, Weight: 1000}))
 	q := oxbow.Query{UserID: "ann", Text: "Who plays the cello in an orchestra?"}
 	found, err := client.Recall(t.Context(), q)
 	require.NoError(t, err)
@@ -156,7 +166,7 @@ func TestRerankRanksOnlyThePool(t *testing.T) {
 
 func TestWithRerankerRefuses(t *testing.T) {
 	t.Parallel()
-	for _, o := range []oxbow.RerankOptions{{Pool: -1}, {Pool: 51}, {Timeout: -1}} {
+	for _, o := range []oxbow.RerankOptions{{Pool: -1}, {Pool: 51}, {Timeout: -1}, {Weight: -1}, {Weight: math.NaN()}} {
 		_, err := oxbow.New(setup(t).pool, oxbow.WithReranker(&scripted{}, o))
 		require.ErrorContains(t, err, "WithReranker")
 	}

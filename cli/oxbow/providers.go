@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"math"
 	"os"
 	"time"
 
@@ -68,6 +69,8 @@ func (r *rerankFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&r.cfg.Model, "rerank-model", "", "name of the server's model (default: its only one, by TEI's API)")
 	intFlag(f, &r.options.Pool, "rerank-pool", "", 1, oxbow.MaxRerankPool, "how many memories to rank again")
 	durationFlag(f, &r.options.Timeout, "rerank-timeout", time.Millisecond, "how long to wait for that server")
+	f.Float64Var(&r.options.Weight, "rerank-weight", oxbow.DefaultRerankWeight,
+		"how much that server's order counts, if recall's own counts 1")
 	envs(f, "rerank-")
 }
 
@@ -75,6 +78,9 @@ func (r *rerankFlags) add(f *pflag.FlagSet) {
 func (r *rerankFlags) open() (oxbow.Reranker, error) {
 	if r.cfg.URL == "" {
 		return nil, nil
+	}
+	if !(r.options.Weight > 0) || math.IsInf(r.options.Weight, 1) {
+		return nil, usagef("invalid --rerank-weight %g: expected a number above 0", r.options.Weight)
 	}
 	reranker, err := rerank.New(r.cfg)
 	if err != nil {
