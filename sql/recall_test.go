@@ -159,6 +159,23 @@ func TestChannelsAddUp(t *testing.T) {
 	}
 }
 
+// A memory found by its words has a vector score only if its vector is among the nearest.
+func TestNearestVectors(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	ids := diary(t, tx, row{"content": "The boat was red."}, row{"content": "Nothing else."})
+	for i, vector := range []string{axis(0, 1), axis(0)} {
+		addVector(t, tx, ann(t), "episodic", ids[i], vector)
+	}
+	for nearest, scored := range map[int]bool{0: false, 5: true} {
+		exec(t, tx, `insert into oxbow.settings (key, value) values ('recall', jsonb_build_object('text', 9, 'nearest', $1::int))
+			on conflict (key) do update set value = excluded.value`, nearest)
+		got := recall(t, tx, row{"user_id": ann(t), "query": "boat", "embedding": axis(0), "max_results": 1})
+		require.Equal(t, "The boat was red.", got[0].Content)
+		require.Equal(t, scored, got[0].Explain.Vector != nil, nearest)
+	}
+}
+
 func TestBonuses(t *testing.T) {
 	t.Parallel()
 	const month = 30 * 24 * time.Hour

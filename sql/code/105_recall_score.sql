@@ -1,17 +1,21 @@
 -- The parts of the score of a recalled memory other than the channels.
 
--- channel_weights returns what the best memory of each channel adds to a score (settings, key recall). The
--- offline model adds little to the words from which it is built, so it counts less than a trained one.
+-- channel_weights returns what the best memory of each channel adds to a score, and how many nearest vectors recall
+-- considers in addition to its results (settings, key recall). The offline model adds little to the words from which
+-- it is built, so it counts less than a trained one, whose farther vectors still tell something.
+drop function if exists oxbow.channel_weights(); -- an earlier version had fewer columns
 create or replace function oxbow.channel_weights(out text double precision, out vector double precision,
-  out entity double precision)
+  out entity double precision, out nearest integer)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 begin
   select coalesce((r.value ->> 'text')::double precision, 1),
          coalesce((r.value ->> 'vector')::double precision,
-                  case when e.value ->> 'model' like 'local-%' then 0.2 else 1 end),
-         coalesce((r.value ->> 'entity')::double precision, 0.1)
-    into text, vector, entity
+                  case when e.value ->> 'model' like 'local-%' then 0.2 else 0.7 end),
+         coalesce((r.value ->> 'entity')::double precision, 0.1),
+         coalesce((r.value ->> 'nearest')::double precision,
+                  case when e.value ->> 'model' like 'local-%' then 60 else 280 end)
+    into text, vector, entity, nearest
     from (values ('embedding')) k(key)
     left join oxbow.settings e on e.key = k.key
     left join oxbow.settings r on r.key = 'recall';

@@ -69,7 +69,8 @@ language plpgsql stable security definer
 #variable_conflict error
 declare
   _known constant text[] := array['fact', 'episodic', 'trait', 'document'];
-  _limit constant integer := 60 + least(recall.max_results, 1000); -- of each channel
+  _results constant integer := least(recall.max_results, 1000);
+  _limit constant integer := 60 + _results; -- of each channel but the vectors
   _types text[];
   _filter oxbow.recall_filter; -- null: everything passes
   _now constant timestamptz := coalesce(recall.now, pg_catalog.now());
@@ -153,7 +154,9 @@ begin
   _asked := oxbow.query_terms(recall.query,
     case when oxbow.names_time(recall.query) then oxbow.day_of(recall.user_id, _now) end);
   _text := oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
-  _vector := oxbow.recall_vector(recall.user_id, _types, recall.embedding, _limit, _text._filter);
+  _weight := oxbow.channel_weights();
+  _vector := oxbow.recall_vector(recall.user_id, _types, recall.embedding, _weight.nearest + _results,
+    _text._filter);
   if _text.dates is not null and _vector.ids is not null then
     _vector.scores := oxbow.recall_dated(recall.user_id, _vector.ids, _vector.types, _vector.scores,
       _text.dates, _text.date_idfs);
@@ -164,7 +167,6 @@ begin
   else
     select null::uuid[] as ids, null::text[] as types, null::double precision[] as scores into _archived;
   end if;
-  _weight := oxbow.channel_weights();
   if recall.mode is distinct from 'debug' then
     _suppressed := oxbow.suppressed(recall.user_id, recall.query, _now);
   end if;
