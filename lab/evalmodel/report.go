@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/oxbow-memory/oxbow/internal/doctor"
 	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
@@ -90,9 +92,27 @@ func (r *run) verify(out io.Writer) (err error) {
 		}
 	}
 	checked, wrong := r.oxbow(nil, "check")
-	for _, printed := range []string{checked, r.health} {
-		lines := strings.Split(strings.TrimSpace(printed), "\n")
-		fmt.Fprintln(out, lines[len(lines)-1])
+	fmt.Fprint(out, checked)
+	return errors.Join(err, wrong, r.diagnosed(out))
+}
+
+// diagnosed prints what the doctor found, and returns an error if anything is wrong but the settings of the server, which
+// is a test's.
+func (r *run) diagnosed(out io.Writer) error {
+	var examined struct{ Findings []doctor.Finding }
+	if err := json.Unmarshal([]byte(r.health), &examined); err != nil {
+		return fmt.Errorf("oxbow doctor: %w", err)
 	}
-	return errors.Join(err, wrong, r.sick)
+	bad := 0
+	for _, f := range examined.Findings {
+		if f.About != "settings" && (f.Level == doctor.LevelError || f.Level == doctor.LevelWarning) {
+			bad++
+			fmt.Fprintf(out, "The doctor: %s: %s.\n", f.About, f.What)
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("the doctor found %d problems", bad)
+	}
+	fmt.Fprintf(out, "The doctor found no problems among %d parts.\n", len(examined.Findings))
+	return nil
 }
