@@ -208,7 +208,7 @@ create type oxbow.recall_filter as (
   stages   jsonb,       -- the stages of traits at believed, by id
   mode     text,        -- normal: only memories with enough weight; debug: also forgotten and ended ones
   rule     oxbow.recall_rules, -- for the mode normal
-  history  boolean,     -- return all times, for timeline; the attributes above are ignored
+  history  boolean,     -- versions of all times pass, for timeline and questions about the past
   ids      uuid[],      -- the memories that pass, once listed, and their types
   types    text[]
 );

@@ -2,8 +2,12 @@ package sqlcode_test
 
 import (
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -131,4 +135,104 @@ func TestRecallOfRelativeTimes(t *testing.T) {
 				ann(t), question, now), "%s, %s", question, now)
 		}
 	}
+}
+
+func TestQueryEvents(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for query, want := range map[string][2]string{
+		"Where did I live before I moved to Lisbon?":    {"before", "I moved to Lisbon"},
+		"After the surgery, which sport did I take up?": {"after", "the surgery"},
+		"What have I run since I joined the brigade?":   {"after", "I joined the brigade"},
+		"Which dog did I adopt when I lived in Austin?": {"during", "I lived in Austin"},
+		"搬家之前我卖掉了什么？":                                   {"before", "搬家"},
+		"手术以后，我开始做什么？":                                  {"after", "手术"},
+		"在成都工作的时候我学会了什么？":                               {"during", "成都工作"},
+		"升职后，我买了什么？":                                    {"", ""},
+		"What is my current phone?":                     {"newest", ""},
+		"Do I still smoke?":                             {"newest", ""},
+		"我现在住在哪里？":                                      {"newest", ""},
+		"What did I use to drink?":                      {"former", ""},
+		"Who did I previously work for?":                {"former", ""},
+		"我曾经怎么上班？":                                      {"former", ""},
+		"When did I move?":                              {"", ""},
+		"到目前为止我去了几次？":                                   {"", ""},
+		"How do I know Ann?":                            {"", ""},
+		"":                                              {"", ""},
+		"before":                                        {"", ""},
+		"之前":                                            {"", ""},
+	} {
+		got := one[[]string](t, tx,
+			"select array[coalesce(side, ''), coalesce(clause, '')] from oxbow.query_event($1)", query)
+		assert.Equal(t, want[:], got, query)
+		if want[0] != "" {
+			assert.True(t, one[bool](t, tx, "select oxbow.names_event($1)", query), query)
+		}
+	}
+}
+
+// A question about the past finds what has ended, but not what was never true, forgotten or of another agent; any other
+// question finds only what holds.
+func TestRecallOfFormerVersions(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	old := remember(t, tx, row{"user_id": ann(t), "memory_type": "fact", "content": "Ann lives in Ghent", "valid_at": "2020-01-01"})
+	exec(t, tx, "select oxbow.supersede($1, $2, 'Ann lives in Lisbon', '2024-05-11')", ann(t), old)
+	wrong := remember(t, tx, row{"user_id": ann(t), "memory_type": "fact", "content": "Ann lives in Paris", "valid_at": "2020-01-01"})
+	exec(t, tx, "select oxbow.supersede($1, $2, 'Ann lives alone', '2020-01-01')", ann(t), wrong)
+	gone := remember(t, tx, row{"user_id": ann(t), "memory_type": "fact", "content": "Ann lives in Oslo",
+		"valid_at": "2020-01-01", "invalid_at": "2021-01-01"})
+	exec(t, tx, "select oxbow.forget($1, $2)", ann(t), gone)
+	remember(t, tx, row{"user_id": ann(t), "memory_type": "fact", "content": "Ann lives in Riga", "agent_id": "other",
+		"valid_at": "2010-01-01", "invalid_at": "2011-01-01"})
+	remember(t, tx, row{"user_id": ann(t), "memory_type": "episodic", "content": "Moved to Lisbon with two suitcases", "valid_at": "2024-05-11"})
+	index(t, tx, ann(t))
+	for question, want := range map[string][]string{
+		"Where did Ann use to live?":                   {"Ann lives in Ghent", "Ann lives in Riga", "Ann lives in Lisbon", "Ann lives alone"},
+		"Where did Ann live before I moved to Lisbon?": {"Ann lives in Ghent", "Ann lives in Riga", "Ann lives in Lisbon", "Ann lives alone"},
+		"Where does Ann live now?":                     {"Ann lives in Lisbon", "Ann lives alone"},
+		"Where does Ann live?":                         {"Ann lives in Lisbon", "Ann lives alone"},
+	} {
+		got := all[string](t, tx, "select content from oxbow.recall($1, $2, types => '{fact}')", ann(t), question)
+		assert.ElementsMatch(t, want, got, question)
+		if len(want) > 2 {
+			assert.Less(t, slices.Index(got, "Ann lives in Ghent"), slices.Index(got, "Ann lives alone"), question)
+			assert.Contains(t, one[string](t, tx, "select oxbow.context($1, $2)", ann(t), question),
+				"Ann lives in Ghent (until 2024-05-11)")
+		} else {
+			assert.Equal(t, want[0], got[0], question)
+		}
+		require.NotContains(t, all[string](t, tx, "select content from oxbow.recall($1, $2, agent => 'me')", ann(t), question),
+			"Ann lives in Riga")
+		require.NotContains(t, all[string](t, tx, "select content from oxbow.recall($1, $2, believed_as_of => now())", ann(t),
+			question), "Ann lives in Ghent")
+		require.NotContains(t, all[string](t, tx, "select content from oxbow.recall($1, $2, valid_as_of => '2023-01-01')",
+			ann(t), question), "Ann lives in Lisbon")
+	}
+}
+
+// Questions read holidays on the days on which internal/reasoner/when reads them in messages.
+func TestHolidaysAreThoseOfMessages(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	text, err := os.ReadFile("../internal/reasoner/language/due.txt")
+	require.NoError(t, err)
+	_, list, found := strings.Cut(string(text), "[due.holiday]\n")
+	require.True(t, found)
+	list, _, _ = strings.Cut(list, "\n[")
+	checked := 0
+	for line := range strings.Lines(list) {
+		name, dates, _ := strings.Cut(strings.TrimSpace(line), " = ")
+		name, _, _ = strings.Cut(strings.TrimPrefix(name, ">Aa "), " !>")
+		for date := range strings.FieldsSeq(dates) {
+			day, err := time.Parse("2006-1-2", date)
+			if err != nil || strings.ContainsAny(name, "#|") {
+				continue
+			}
+			checked++
+			assert.Contains(t, one[[]string](t, tx, "select oxbow.query_holidays($1, '2026-11-27')", day.Format("2006 ")+name),
+				day.Format("@2006-01-02"), "%s %s", name, date)
+		}
+	}
+	require.Greater(t, checked, 40)
 }

@@ -117,8 +117,11 @@ begin
     return;
   elsif _query ~ '\S' or _embedding is not null then
     return query
-    select 'memory', r.id, r.memory_type, null, coalesce(r.valid_at, r.created_at), r.speaker, r.content, null::jsonb,
-           r.modality, r.reference
+    select 'memory', r.id, r.memory_type, null, coalesce(r.valid_at, r.created_at), r.speaker,
+           r.content || case when r.invalid_at <= _now then -- the question is about the past
+             format(' (until %s)', to_char(r.invalid_at at time zone coalesce(
+               (select u.timezone from oxbow.users u where u.user_id = _user_id), 'UTC'), 'YYYY-MM-DD')) else '' end,
+           null::jsonb, r.modality, r.reference
       from oxbow.recall(_user_id, _query, _embedding, types => _types, max_results => _max_results,
              contexts => _contexts, agent => _agent, now => _now) r
      where not r.explain ? 'repeats';

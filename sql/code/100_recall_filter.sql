@@ -16,29 +16,30 @@ return oxbow.is_attached(_memory) or exists (select from oxbow.memories s
                 where s.user_id = (_memory).user_id and s.memory_type = (_memory).memory_type
                   and s.id = (_memory).superseded_by and s.content_hash = (_memory).content_hash);
 
--- recall_passes reports whether a memory passes the filter. With history, the versions of all times pass, except
--- forgotten and sensitive memories and mere repetitions. In the mode debug, all memories pass except sensitive ones; in
--- the mode normal, only summaries and full memories with enough weight pass. The planner inlines this function, so the
--- call costs nothing.
+-- recall_passes reports whether a memory passes the filter. With history, the versions of all times, or up to valid,
+-- pass, except mere repetitions and, with now, those that were never true. In the mode debug, forgotten and ended memories pass too; in the
+-- mode normal, only summaries and full memories with enough weight pass. The planner inlines this function, so the call
+-- costs nothing.
 create or replace function oxbow.recall_passes(_memory oxbow.memories, _filter oxbow.recall_filter) returns boolean
 language sql stable parallel safe
-return _memory.sensitivity < 2 and case when (_filter).history
-  then _memory.forgotten_at is null
-   and (_memory.expired_at is null or _memory.superseded_by is null or _memory.invalid_at is null
-     or _memory.invalid_at > coalesce(_memory.valid_at, _memory.created_at)
-     or not oxbow.repeats(_memory))
-  else ((_filter).mode is not distinct from 'debug'
+return _memory.sensitivity < 2
+   and ((_filter).mode is not distinct from 'debug'
      or oxbow.recallable(_memory.forgotten_at, _memory.memory_type, oxbow.recall_stage(_memory, _filter))
-   and oxbow.holds(_memory.created_at, _memory.expired_at, _memory.valid_at, _memory.invalid_at,
-         (_filter).valid, (_filter).believed, (_filter).now, _memory.former_ends, _memory.expires_at))
+   and case when (_filter).history and _memory.memory_type <> 'trait'
+     then coalesce(_memory.valid_at, _memory.created_at) <= coalesce((_filter).valid, 'infinity')
+       and (_memory.expired_at is null
+         or _memory.invalid_at > coalesce(_memory.valid_at, _memory.created_at)
+         or (_filter).now is null
+           and (_memory.superseded_by is null or _memory.invalid_at is null or not oxbow.repeats(_memory)))
+     else oxbow.holds(_memory.created_at, _memory.expired_at, _memory.valid_at, _memory.invalid_at,
+         (_filter).valid, (_filter).believed, (_filter).now, _memory.former_ends, _memory.expires_at) end)
    and ((_filter).mode is distinct from 'normal' or _memory.memory_type = 'trait'
      or _memory.level in ('full', 'summary')
         and oxbow.weight_of(_memory, (_filter).now, (_filter).rule) >= ((_filter).rule).recall_normal_weight)
    and ((_filter).agent is null or _memory.agent_id = (_filter).agent)
    and ((_filter).metadata is null or _memory.metadata @> (_filter).metadata)
    and ((_filter).contexts is null
-     or coalesce(_memory.trait_context, _memory.metadata ->> 'context') = any((_filter).contexts))
-  end;
+     or coalesce(_memory.trait_context, _memory.metadata ->> 'context') = any((_filter).contexts));
 
 -- recall_is_filtered reports whether a user has any memory that fails a filter without conditions: an
 -- ended, expired, forgotten or secret one, or a trait that is not recallable. If not, the channels check nothing. An

@@ -77,6 +77,8 @@ declare
   _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
   _then jsonb;                 -- with believed_as_of, the result of oxbow.traits_then
   _asked record;
+  _time record := (select r from (select null::text as side, null::timestamptz as began, null::timestamptz as ended,
+    null::boolean as former) r); -- see recall_event
   _weight record;
   _rule oxbow.recall_rules;    -- of the moment, and of this user
   _text record;
@@ -138,6 +140,12 @@ begin
   _filter.believed := recall.believed_as_of;
   _filter.stages := _then;
   _filter.mode := recall.mode;
+  _asked := oxbow.query_terms(recall.query,
+    case when oxbow.names_time(recall.query) then oxbow.day_of(recall.user_id, _now) end);
+  if oxbow.names_event(recall.query) and recall.mode is distinct from 'debug' then
+    _time := oxbow.recall_event(recall.user_id, recall.query, _asked.dates <> '{}', _now);
+    _filter.history := _time.former and recall.believed_as_of is null;
+  end if;
   if num_nonnulls(recall.mode, recall.agent, recall.contexts, recall.metadata_contains, recall.valid_as_of,
        recall.believed_as_of) = 0
      and not oxbow.recall_is_filtered(recall.user_id, _filter) then
@@ -151,8 +159,6 @@ begin
   _most := greatest(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code, _rule.recall_file)
     / (least(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code, _rule.recall_file)
        * (1 - _rule.recall_weight));
-  _asked := oxbow.query_terms(recall.query,
-    case when oxbow.names_time(recall.query) then oxbow.day_of(recall.user_id, _now) end);
   _text := oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
   _weight := oxbow.channel_weights();
   _vector := oxbow.recall_vector(recall.user_id, _types, recall.embedding, _weight.nearest + _results,
@@ -160,6 +166,12 @@ begin
   if _text.dates is not null and _vector.ids is not null then
     _vector.scores := oxbow.recall_dated(recall.user_id, _vector.ids, _vector.types, _vector.scores,
       _text.dates, _text.date_idfs);
+  end if;
+  if _time.side is not null then
+    _text.scores := oxbow.recall_timed(recall.user_id, _text.ids, _text.types, _text.scores, _time.side, _time.began,
+      _time.ended, coalesce(recall.valid_as_of, _now));
+    _vector.scores := oxbow.recall_timed(recall.user_id, _vector.ids, _vector.types, _vector.scores, _time.side,
+      _time.began, _time.ended, coalesce(recall.valid_as_of, _now));
   end if;
   _entity := oxbow.recall_entities(recall.user_id, _types, recall.query, _limit, _vector._filter);
   if _whole then
