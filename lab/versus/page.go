@@ -19,6 +19,7 @@ const introduction = `# Oxbow beside other memories
 What Oxbow and other memories for applications find for the same questions, and what it costs, measured in one run by
 a command that anybody can repeat. No language model judges an answer. The page is written by
 
+<!-- not run: it takes an hour -->
 ` + "```sh" + `
 make versus EVALUATIONS=directory VERSUS="-page ../docs/versus.md"
 ` + "```" + `

@@ -30,7 +30,6 @@ class Hindsight:
         self.engine = MemoryEngine()
         self.loop.run_until_complete(self.engine.initialize())
         self.request = RequestContext()
-        self.ids = {}
 
     def add(self, user, memories):
         contents = []
@@ -38,17 +37,13 @@ class Hindsight:
             contents.append({"content": m["text"], "document_id": m["id"]})
             if m["at"]:
                 contents[-1]["event_date"] = datetime.fromisoformat(m["at"])
-        added = self.loop.run_until_complete(
-            self.engine.retain_batch_async(user, contents, request_context=self.request)
-        )
-        for m, units in zip(memories, added, strict=True):
-            self.ids.update((unit, m["id"]) for unit in units)
+        self.loop.run_until_complete(self.engine.retain_batch_async(user, contents, request_context=self.request))
 
     def search(self, user, question, limit):
         found = self.loop.run_until_complete(
             self.engine.recall_async(user, question, request_context=self.request, max_tokens=100_000)
         )
-        return list(dict.fromkeys(self.ids[fact.id] for fact in found.results))[:limit]
+        return list(dict.fromkeys(fact.document_id for fact in found.results))[:limit]
 
     def close(self):
         self.loop.run_until_complete(self.engine.close())
