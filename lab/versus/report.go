@@ -59,6 +59,9 @@ var metrics = []metric{
 	{"memory MB", "%.0f", true, func(f figures) float64 { return f.Memory }},
 }
 
+// found is the number of metrics of what is found, which come first; the others are of what it costs.
+const found = 4
+
 // row is a rival on a set: the median of each metric.
 type row struct {
 	rival   *rival
@@ -79,8 +82,11 @@ type lost struct{ set, rival, metric, theirs, ours string }
 type report struct {
 	tables []table
 	lost   []lost
-	cells  int // compared
+	cells  [2]tally // what is found, and what it costs
 }
+
+// tally counts the cells in which Oxbow was compared.
+type tally struct{ won, of int }
 
 func (all results) report() (rep report) {
 	for _, r := range all {
@@ -95,11 +101,17 @@ func (all results) report() (rep report) {
 		for _, theirs := range t.rows[1:] {
 			for i, m := range metrics {
 				a, b := theirs.medians[i], t.rows[0].medians[i]
-				rep.cells++
+				kind := &rep.cells[0]
+				if i >= found {
+					kind = &rep.cells[1]
+				}
+				kind.of++
 				if a != b && (a > b) != m.less {
 					rep.lost = append(rep.lost, lost{t.Set, theirs.rival.name, m.name, fmt.Sprintf(m.format, a),
 						fmt.Sprintf(m.format, b)})
+					continue
 				}
+				kind.won++
 			}
 		}
 	}
@@ -154,8 +166,10 @@ func (t table) String() string {
 }
 
 func (rep report) score() string {
-	return fmt.Sprintf("Oxbow is better or equal in %d of %d cells (%.0f %%).", rep.cells-len(rep.lost), rep.cells,
-		100*float64(rep.cells-len(rep.lost))/float64(max(rep.cells, 1)))
+	f, c := rep.cells[0], rep.cells[1]
+	won, of := f.won+c.won, f.of+c.of
+	return fmt.Sprintf("Oxbow is better or equal in %d of %d cells (%.0f %%): in %d of %d of what is found, and in %d of %d of "+
+		"what it costs.", won, of, 100*float64(won)/float64(max(of, 1)), f.won, f.of, c.won, c.of)
 }
 
 // text is what the run prints: the tables and the lost cells.
