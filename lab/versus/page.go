@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,6 +110,15 @@ func (rep report) page(root string) string {
 			fmt.Fprintf(&b, ", those with the fewest memories of %d, because some memories are slow", t.Of)
 		}
 		fmt.Fprintf(&b, ".\n\n%s\n", t)
+		var absent []string
+		for _, v := range rivals {
+			if !slices.ContainsFunc(t.rows, func(r row) bool { return r.rival.name == v.name }) {
+				absent = append(absent, v.about)
+			}
+		}
+		if absent != nil {
+			fmt.Fprintf(&b, "Not run on this set: %s.\n\n", strings.Join(absent, ", "))
+		}
 	}
 	fmt.Fprintf(&b, "## What the others do better\n\n%s The rest:\n\n", rep.score())
 	b.WriteString("| set | memory | metric | theirs | Oxbow's | reason |\n|---|---|---|---:|---:|---|\n")
