@@ -38,7 +38,7 @@ type Query struct {
 	ValidAsOf time.Time
 	// BelievedAsOf selects what the system believed at that time. Default: now.
 	BelievedAsOf time.Time
-	// Now is the reference time for recency. Default: the database's clock.
+	// Now is the reference time for recency, and for "yesterday" in Text. Default: the database's clock.
 	Now time.Time
 	// MinScore leaves out memories with a lower score. Scores of different queries are hardly comparable, so choose it
 	// by the scores of typical queries. A reranker does not change the scores. Default: 0, no minimum.

@@ -39,11 +39,13 @@ end $$;
 --   metadata_contains only memories whose metadata contains this object
 --   valid_as_of       what was true then; null: the newest versions that have not ended, even if they begin later
 --   believed_as_of    what was believed then; null: now
---   now               the reference time for recency
+--   now               the reference time for recency, and for "yesterday" in the query
 --   min_score         only results with at least this score
 --   mode              normal: only memories that are full or summaries, with at least the weight recall_normal_weight;
 --                     review: also archived memories, and compressed ones with their original text; debug: also those
 --                     that are forgotten or have ended, with the reason in explain, for owner, worker and operator; null: none
+-- A time in the query (query_dates, query_times, recall_event) raises memories of that time. If it is the past, memories
+-- that have ended are found too.
 -- It writes nothing. Except in the mode debug, it returns no forgotten memories and no traits in the stages trend,
 -- candidate and dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
 -- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
