@@ -34,3 +34,14 @@ func WriteSetting(ctx context.Context, db DB, key string, value any) error {
 	}
 	return failed(fmt.Sprintf("write the setting %q", key), err)
 }
+
+// ChannelWeights are what the channels of recall count, and how many nearest vectors it considers.
+type ChannelWeights struct {
+	Text, Vector, Entity float64
+	Nearest              int
+}
+
+// ReadChannelWeights returns the weights in force.
+func ReadChannelWeights(ctx context.Context, db DB) (ChannelWeights, error) {
+	return one[ChannelWeights](ctx, db, "read the weights of recall", `select * from oxbow.channel_weights()`)
+}

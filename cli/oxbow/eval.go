@@ -32,6 +32,7 @@ type evalFlags struct {
 	work          workFlags
 	rerank        rerankFlags
 	keep, extract bool
+	tune          bool
 	limit         int
 	minScore      float64
 	agree         float64 // cosine of the model's vectors from which a memory states a point
@@ -72,6 +73,10 @@ With --extract, a file may also have points, which are facts that extraction sho
 The command prints which share of the extracted memories states a point, and which share of the points a memory
 states, judged by the words that both have.
 
+With --tune, the command tries settings of recall, key "recall" of oxbow.settings (docs/embedding.md): it prints the
+recall@10 of the present and of the best one, what remains of the gain for users that had no say in the choice, and
+the statement that changes the setting. It changes nothing itself.
+
 A file may hold lives instead, such as examples/weights.jsonl (docs/weight.md): what happens to a user's memories,
 and which of them must then outweigh, outrank or replace others. The command plays them as a worker, which also runs
 other waiting jobs of the database, and prints the checks that do not hold.
@@ -106,12 +111,14 @@ the mean reciprocal rank of the first used memory, and F1.`,
 		"with --extract, also compare memories with points by the model's vectors, which agree from this cosine on")
 	f.BoolVar(&flags.extract, "extract", false,
 		"load the memories as messages, extract memories from them, and count their sources as results")
+	f.BoolVar(&flags.tune, "tune", false, "find the best weight of the vectors, and how many to consider")
 	flags.work.embedding.add(f)
 	flags.rerank.add(f)
 	flags.work.reasoner.add(f, &flags.work.cfg)
 	cmd.MarkFlagsMutuallyExclusive("user", "keep")
 	cmd.MarkFlagsMutuallyExclusive("user", "extract")
 	cmd.MarkFlagsMutuallyExclusive("user", "min-score")
+	cmd.MarkFlagsMutuallyExclusive("user", "tune")
 	return cmd
 }
 
@@ -164,6 +171,17 @@ func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
 func (a *app) evalQuestions(ctx context.Context, run *evaluation) error {
 	for _, user := range run.set.Users {
 		run.users = append(run.users, run.prefix+user)
+	}
+	if run.flags.tune {
+		err := run.prepare(ctx)
+		var found eval.Tuning
+		if err == nil {
+			found, err = run.tune(ctx)
+		}
+		if err := run.end(ctx, err); err != nil {
+			return err
+		}
+		return a.output(found, func() { a.printTuning(found) })
 	}
 	report, err := run.measure(ctx)
 	if err := run.end(ctx, err); err != nil {
@@ -257,18 +275,24 @@ type evaluation struct {
 	// of what was extracted
 	extracted []store.ExtractedMemory
 	sources   map[uuid.UUID][]string
+	vectors   map[int][]float32 // of the questions, by line; others are embedded when asked
 }
 
-func (r *evaluation) measure(ctx context.Context) (none eval.Report, err error) {
+// prepare loads the memories and makes them searchable.
+func (r *evaluation) prepare(ctx context.Context) error {
 	if err := r.load(ctx, r.file); err != nil {
-		return none, fmt.Errorf("%s: %w", r.name, err)
+		return fmt.Errorf("%s: %w", r.name, err)
 	}
 	if r.flags.extract {
 		if err := r.extract(ctx); err != nil {
-			return none, err
+			return err
 		}
 	}
-	if err := r.embed(ctx); err != nil {
+	return r.embed(ctx)
+}
+
+func (r *evaluation) measure(ctx context.Context) (none eval.Report, err error) {
+	if err := r.prepare(ctx); err != nil {
 		return none, err
 	}
 	report, err := r.ask(ctx, spread(r.set.Questions, r.flags.limit))
@@ -308,7 +332,7 @@ func (r *evaluation) ask(ctx context.Context, questions []eval.Question) (eval.R
 // question recalls memories and returns what a question got.
 func (r *evaluation) question(ctx context.Context, q eval.Question) (none eval.Answer, err error) {
 	query := oxbow.Query{UserID: r.prefix + q.User, Text: q.Text, Limit: eval.Depth, MinScore: r.flags.minScore,
-		ValidAsOf: q.At, Now: q.At}
+		ValidAsOf: q.At, Now: q.At, Embedding: r.vectors[q.Line]}
 	if len(q.Sessions) > 0 {
 		query.Limit = eval.SessionDepth
 	}

@@ -107,6 +107,23 @@ func TestEvalJudges(t *testing.T) {
 	require.Equal(t, exitUsage, d.run("eval", name, "--min-score", "-1").code)
 }
 
+func TestEvalTunes(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	before := d.rows()
+	r := d.run("eval", "--tune", sampleFile, "--json")
+	require.Zero(t, r.code, r.err)
+	found := decoded[eval.Tuning](t, r.out)
+	require.Equal(t, eval.Setting{"text": 1, "vector": 0.2, "entity": 0.1, "nearest": 60}, found.Present)
+	require.GreaterOrEqual(t, found.After, found.Before)
+	require.LessOrEqual(t, *found.LeftOut, 1.0)
+	require.Contains(t, r.err, `"vector":1.5}: recall@10 `)
+	require.Equal(t, before, d.rows(), "the setting is not changed")
+
+	text := d.ok("eval", "--tune", sampleFile, "--limit-questions", "10")
+	require.Regexp(t, `^present  recall@10 [01]\.\d{3}  \{"entity":0.1,"nearest":60,"text":1,"vector":0.2\}\nbest     `, text)
+}
+
 func TestEvalKeeps(t *testing.T) {
 	t.Parallel()
 	d := onDatabase(t)
