@@ -17,6 +17,7 @@ How well recall finds what answers a question, on [public data sets](evaluation.
 default and with real embedding models that Python packages carry. BM25 (lab/bm25) ranks the same memories by their
 words alone. This page is written by:
 
+<!-- not run: takes long and needs the data -->
 %[1]ssh
 make quality    # EVALUATIONS=directory of *.jsonl and *.jsonl.gz
 %[1]s
