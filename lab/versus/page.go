@@ -84,9 +84,9 @@ type reason struct{ set, rival, metric, text string }
 
 var reasons = []reason{
 	{"", "bm25", "adds|search|bytes|MB", "it runs in the process, without a database, vectors or transactions"},
-	{"", "pgvector|langgraph", "adds|bytes", "it writes a row or two: no terms, entities, versions, jobs or log of changes"},
-	{"", "pgvector|langgraph", "search", "one query by vector; Oxbow also searches by words, names and time, over HTTP"},
-	{"", "", "bytes", "among few memories, the first pages of Oxbow's many tables and indexes weigh"},
+	{"", "", "adds", "it writes a row or two, and nothing is derived from them"},
+	{"", "", "search", "it asks by vector, or by vector and words, from the process; Oxbow also by names, time and neighbors, over HTTP"},
+	{"", "", "bytes", "Oxbow also keeps terms with an index, links between memories, topics, traits and jobs"},
 	{"", "", "MB", "Oxbow is a server and a worker with connections of their own; the other is a library in the client"},
 }
 
