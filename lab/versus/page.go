@@ -16,8 +16,8 @@ import (
 
 const introduction = `# Oxbow beside other memories
 
-What Oxbow and other memories for applications find for the same questions, and what it costs, measured in one run by
-a command that anybody can repeat. No language model judges an answer. The page is written by
+What Oxbow and other memories for applications find for the same questions, and what it costs, measured by a
+command that anybody can repeat. No language model judges an answer. The page is written by
 
 <!-- not run: it takes an hour -->
 ` + "```sh" + `
@@ -35,7 +35,7 @@ which installs the packages in ` + "`lab/versus`" + ` by pinned versions and has
 - **Same questions.** Each is asked alone, for %[2]d results. A question with a time is asked before the later memories
   of its user are added. If sessions are the answer, %[3]d memories are asked for, and their distinct sessions count.
 - **Same machine.** A memory gets a new PostgreSQL with default settings, if it uses one, and an empty directory. In a
-  round all run one after another; the figures are medians of the rounds.
+  round all run one after another; the figures are medians of the rounds, which may be put together from several runs.
 
 | column | meaning |
 |---|---|
@@ -84,6 +84,7 @@ type reason struct{ set, rival, metric, text string }
 
 var reasons = []reason{
 	{"", "bm25", "adds|search|bytes|MB", "it runs in the process, without a database, vectors or transactions"},
+	{"^madial", "", "recall|hit|precision", "not known yet: each question is a whole dialogue, and similar vectors alone find more"},
 	{"", "", "adds", "it writes a row or two, and nothing is derived from them"},
 	{"", "", "search", "it asks by vector, or by vector and words, from the process; Oxbow also by names, time and neighbors, over HTTP"},
 	{"", "", "bytes", "Oxbow also keeps terms with an index, links between memories, topics, traits and jobs"},
