@@ -40,8 +40,9 @@ type Query struct {
 	BelievedAsOf time.Time
 	// Now is the reference time for recency, and for "yesterday" in Text. Default: the database's clock.
 	Now time.Time
-	// MinScore leaves out memories with a lower score. Scores of different queries are hardly comparable, so choose it
-	// by the scores of typical queries. A reranker does not change the scores. Default: 0, no minimum.
+	// MinScore leaves out memories with a lower Explain.Relevance, which is from 0 to 1 and, unlike the score, comparable
+	// between queries. With 0.3, most of what has nothing to do with the query is left out, and nothing may be left. A
+	// reranker does not change it. Default: 0, no minimum.
 	MinScore float64
 	// Mode selects which memories are searched. Default: all current memories in the search indexes.
 	Mode Mode
@@ -230,8 +231,8 @@ func (q Query) params() (store.RecallParams, error) {
 		return none, store.Invalid("text", q.Text, "must be valid UTF-8 without NUL")
 	case q.Limit < 0 || q.Limit > 1000:
 		return none, store.Invalid("limit", q.Limit, "must be between 1 and 1000")
-	case !(q.MinScore >= 0) || math.IsInf(q.MinScore, 1):
-		return none, store.Invalid("min_score", q.MinScore, "must be 0 or more, and finite")
+	case !(q.MinScore >= 0 && q.MinScore <= 1):
+		return none, store.Invalid("min_score", q.MinScore, "must be between 0 and 1")
 	}
 	for _, t := range q.Types {
 		if !slices.Contains(store.MemoryTypes(), t) {

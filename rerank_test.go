@@ -157,10 +157,10 @@ func TestRerankRanksOnlyThePool(t *testing.T) {
 	require.Equal(t, 2001, len([]rune(r.asked[0][1])), "the beginning of a long text")
 
 	client = newClient(t, b.pool, oxbow.WithReranker(&scripted{answer: scores(1)}, oxbow.RerankOptions{Pool: 1}))
-	q.MinScore = found.Memories[0].Score + 0.0001 // of the long one, which now comes first
+	q.MinScore = found.Memories[0].Explain.Relevance + 0.0001 // of the long one, which now comes first
 	found, err = client.Recall(t.Context(), q)
 	require.NoError(t, err)
-	require.NotEmpty(t, found.Memories, "the minimum is of recall's own score")
+	require.NotEmpty(t, found.Memories, "the minimum is of relevance")
 	require.Less(t, len(found.Memories), 3)
 }
 

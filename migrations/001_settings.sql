@@ -86,7 +86,8 @@ create table oxbow.settings (
   constraint recall_setting check (key <> 'recall'
     or jsonb_typeof(value) = 'object'
       and not value @? '$.* ? ((@ >= 0 && @ <= 1000) is unknown || !(@ >= 0 && @ <= 1000))'
-    or oxbow.reject('recall', value::text, 'must be an object in which text, vector, entity and nearest are from 0 to 1000')),
+    or oxbow.reject('recall', value::text, 'must be an object in which text, vector, entity, nearest, '
+         'unrelated and related are from 0 to 1000')),
   constraint switch_setting check (key not in ('reconcile', 'merge', 'patterns')
     or value in ('{"enabled": true}', '{"enabled": false}')
     or oxbow.reject(key, value::text, 'must be an object with enabled, true or false')),

@@ -22,7 +22,7 @@ type Query struct {
 	Metadata     map[string]any `json:"metadata,omitempty" doc:"What the metadata must contain"`
 	ValidAsOf    time.Time      `json:"valid_as_of,omitzero" doc:"What was true then. Default: now"`
 	BelievedAsOf time.Time      `json:"believed_as_of,omitzero" doc:"What Oxbow believed then. Default: now"`
-	MinScore     float64        `json:"min_score,omitzero" minimum:"0"`
+	MinScore     float64        `json:"min_score,omitzero" minimum:"0" maximum:"1"`
 	Mode         string         `json:"mode,omitzero" enum:"normal,review" doc:"Default: all current memories"`
 	WordsOnly    bool           `json:"words_only,omitzero" doc:"Do not search by vectors"`
 }

@@ -25,6 +25,7 @@ type explanation struct {
 	Recency    float64  `json:"recency"`
 	Importance float64  `json:"importance"`
 	Speaker    float64  `json:"speaker"`
+	Relevance  float64  `json:"relevance"`
 	StageBoost float64  `json:"stage_boost"`
 	Weight     *struct{ Share float64 }
 	Stage      string `json:"stage"`
@@ -417,14 +418,33 @@ func TestMinScore(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	diary(t, tx, row{"content": "boat"}, row{"content": "A boat of wood, tarred last spring"},
-		row{"content": "Where the boat lay in the winter nobody knows, nor who rowed it"})
-	every := recall(t, tx, row{"user_id": ann(t), "query": "boat"})
-	require.Len(t, every, 3)
-	for n, f := range every {
-		require.Equal(t, every[:n+1], recall(t, tx, row{"user_id": ann(t), "query": "boat", "min_score": f.Score}))
+		row{"content": "Where the boat lay in the winter nobody knows, nor who rowed it"},
+		row{"memory_type": "trait", "trait_stage": "core", "content": "Sails."})
+	exec(t, tx, `insert into oxbow.memory_vectors (user_id, memory_type, memory_id, embedding)
+		select user_id, memory_type, id, $2::text::halfvec from oxbow.memories where user_id = $1 and memory_type = 'trait'`,
+		ann(t), axis(0))
+	for _, question := range []string{"boat", "boat of wood tarred", "Did a zeppelin or a boat pass the lighthouse?"} {
+		every := recall(t, tx, row{"user_id": ann(t), "query": question})
+		require.Len(t, every, 3)
+		for _, f := range every {
+			var enough []found
+			for _, other := range every {
+				if other.Explain.Relevance >= f.Explain.Relevance {
+					enough = append(enough, other)
+				}
+			}
+			require.Equal(t, enough,
+				recall(t, tx, row{"user_id": ann(t), "query": question, "min_score": f.Explain.Relevance - 1e-4}))
+		}
+		require.Equal(t, every, recall(t, tx, row{"user_id": ann(t), "query": question, "min_score": 0}))
 	}
-	require.Equal(t, every, recall(t, tx, row{"user_id": ann(t), "query": "boat", "min_score": 0}))
-	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": "boat", "min_score": every[0].Score + 1e-9}))
+	require.Empty(t, recall(t, tx, row{"user_id": ann(t), "query": "Did a zeppelin or a boat pass the lighthouse?",
+		"min_score": 0.5}), "most of the question is not known")
+	require.Len(t, recall(t, tx, row{"user_id": ann(t), "query": "boat of wood tarred", "min_score": 0.6}), 1)
+	require.Len(t, recall(t, tx, row{"user_id": ann(t), "query": "boat of wood tarred", "max_results": 1,
+		"min_score": 0.6}), 1)
+	require.InDelta(t, 0.5, recall(t, tx, row{"user_id": ann(t), "query": "zeppelin", "embedding": axis(0),
+		"types": "{trait}"})[0].Explain.Relevance, 1e-3, "it is as similar as can be")
 }
 
 func TestEqualScoresComeInAFixedOrder(t *testing.T) {

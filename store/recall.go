@@ -72,6 +72,10 @@ type Explanation struct {
 	Recency    float64 `json:"recency"`
 	Importance float64 `json:"importance"`
 	StageBoost float64 `json:"stage_boost,omitzero"`
+	Speaker    float64 `json:"speaker,omitzero"` // bonus of 0.5 if the query names who said it
+	// Relevance is how well the memory answers the query, 0 to 1, which is comparable between queries: the mean of the
+	// share of the query's words that it has and of its similarity, or the former alone without vectors.
+	Relevance float64 `json:"relevance"`
 	// Modality is the factor of the memory's modality (policies recall_image, …); zero stands for 1.
 	Modality float64 `json:"modality,omitzero"`
 	// Weight is nil for traits, whose confidence takes its place.

@@ -89,8 +89,8 @@ the mean reciprocal rank of the first used memory, and F1.`,
 			if flags.limit < 0 {
 				return usagef("invalid --limit-questions %d: expected 0 or more", flags.limit)
 			}
-			if !(flags.minScore >= 0) {
-				return usagef("invalid --min-score %v: expected 0 or more", flags.minScore)
+			if !(flags.minScore >= 0 && flags.minScore <= 1) {
+				return usagef("invalid --min-score %v: expected 0 to 1", flags.minScore)
 			}
 			if (len(args) == 1) == (flags.user != "") {
 				return usagef("expected either FILE or --user")
@@ -105,7 +105,7 @@ the mean reciprocal rank of the first used memory, and F1.`,
 	a.jsonFlag(f)
 	f.BoolVar(&flags.keep, "keep", false, "do not erase the temporary users")
 	f.IntVar(&flags.limit, "limit-questions", 0, "ask only this many questions, spread over the file, or the latest of a user (default: all, or molt_sample)")
-	f.Float64Var(&flags.minScore, "min-score", 0, "recall only memories with at least this score (default: all)")
+	f.Float64Var(&flags.minScore, "min-score", 0, "recall only memories with at least this relevance, 0 to 1 (default: all)")
 	userFlag(f, &flags.user, "user whose answers to ask again")
 	f.Float64Var(&flags.agree, "point-similarity", 0,
 		"with --extract, also compare memories with points by the model's vectors, which agree from this cosine on")

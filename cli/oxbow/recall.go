@@ -45,7 +45,7 @@ time (2024-05-17T08:00:00Z), or a day, month or year, meaning its end in the use
 	objectFlag(f, &q.Metadata, "metadata", "only memories whose metadata contains this JSON object")
 	asOf := momentFlag(f, "as-of", "what was true at this time (default: now)")
 	believedAsOf := momentFlag(f, "believed-as-of", "what was believed at this time (default: now)")
-	f.Float64Var(&q.MinScore, "min-score", 0, "only memories with at least this score (default: all)")
+	f.Float64Var(&q.MinScore, "min-score", 0, "only memories with at least this relevance, 0 to 1 (default: all)")
 	modeFlag(f, &q.Mode)
 	f.BoolVar(&q.WordsOnly, "words-only", false, "do not search vectors")
 	f.BoolVar(&explain, "explain", false, "show how each score is computed")
@@ -188,11 +188,14 @@ func explanation(e oxbow.Explanation) string {
 		}
 		return fmt.Sprintf("%s %.3f, rank %d", name, s.Score, s.Rank)
 	}
-	parts := []string{channel("words", e.Text), channel("vector", e.Vector)}
+	parts := []string{fmt.Sprintf("relevance %.2f", e.Relevance), channel("words", e.Text), channel("vector", e.Vector)}
 	if e.Entity != nil { // most queries name no entity
 		parts = append(parts, channel("entity", e.Entity))
 	}
 	bonus := fmt.Sprintf("recency +%.1f %%, importance +%.1f %%", 100*e.Recency, 100*e.Importance)
+	if e.Speaker > 0 {
+		bonus += fmt.Sprintf(", speaker +%.0f %%", 100*e.Speaker)
+	}
 	if e.Weight != nil {
 		bonus += fmt.Sprintf(", weight %.2f %+.1f %%", e.Weight.Weight(), 100*e.Weight.Share)
 	}

@@ -113,7 +113,7 @@ func (v *visit) recallQuery(f recallForm) (q oxbow.Query, ids []uuid.UUID, err e
 	}
 	if f.MinScore != "" {
 		if q.MinScore, err = strconv.ParseFloat(f.MinScore, 64); err != nil {
-			return q, nil, store.Invalid("min_score", f.MinScore, "must be a number of 0 or more")
+			return q, nil, store.Invalid("min_score", f.MinScore, "must be a number from 0 to 1")
 		}
 	}
 	if f.ID != "" {

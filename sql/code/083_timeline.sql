@@ -16,12 +16,13 @@ begin
   select t.* into _text
     from oxbow.query_terms(_topic) q,
          oxbow.recall_text(_user_id, _types, q.words, q.dates, 60 + _max_results, _filter) t;
+  select * into _weight from oxbow.channel_weights();
   select null::uuid[] as ids, null::double precision[] as scores into _vector;
   if _embedding is not null then
     select * into _vector
-      from oxbow.recall_vector(_user_id, _types, _embedding, 60 + _max_results, _text._filter);
+      from oxbow.recall_vector(_user_id, _types, _embedding, 60 + _max_results, _weight.unrelated,
+        _text._filter);
   end if;
-  select * into _weight from oxbow.channel_weights();
   select array_agg(r.id), array_agg(r.score / r.best) into ids, scores
     from (select f.id, f.score, f.best
             from (select c.id, c.score, max(c.score) over () as best

@@ -53,16 +53,20 @@ return 2.2 * _times / (_times + 1.2 * (0.25 + 0.75 * _length));
 -- of occurrences: the two rarest, and more frequent ones while they occur in at most 30 % of the memories
 -- and in 8,000 places in all.
 create or replace function oxbow.recall_words(_user_id text, _types text[], _words text[], _documents double precision,
-  out words text[], out idfs double precision[], out places double precision)
+  out words text[], out idfs double precision[], out places double precision, out weight double precision)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 begin
-  select array_agg(w.term), array_agg(oxbow.idf(_documents, w.n)), sum(w.n) into words, idfs, places
+  with counted as materialized (
+    select w.term, t.found::double precision as n
+      from unnest(_words) w(term), oxbow.terms_counted(_user_id, _types, oxbow.term_query(w.term)) t
+  )
+  select array_agg(w.term), array_agg(oxbow.idf(_documents, w.n)), sum(w.n),
+         (select sum(oxbow.idf(_documents, c.n) ^ 1.5) from counted c)
+    into words, idfs, places, weight
     from (select c.term, c.n, row_number() over (order by c.n, c.term) as nth,
                  sum(c.n) over (order by c.n, c.term rows unbounded preceding) as total
-            from (select w.term, t.found::double precision as n
-                    from unnest(_words) w(term),
-                         oxbow.terms_counted(_user_id, _types, oxbow.term_query(w.term)) t offset 0) c
+            from counted c
            where c.n > 0) w
    where w.nth <= 2 or (w.n <= 0.3 * _documents and w.total <= 8000);
 end $$;
@@ -94,7 +98,8 @@ end $$;
 -- while they occur in at most 30 % of the memories (or 50) and in 8,000 places in all. A term counts once
 -- or twice per memory; a second scan, for the term marked '+', finds repeats. The weight of a term is
 -- idf^1.5. With T the sum over the terms and D the sum of the idf of the matching date terms, the score is
--- T (1 + D) + D. The date terms are returned for the vector channel.
+-- T (1 + D) + D. The date terms are returned for the vector channel, with the highest D (date), and the score of a memory
+-- that has each word of the query once and that D (most).
 --
 -- Without statistics, or when most users have few memories, the planner would read all of a user's rows
 -- instead of the term index. With page and operator costs at zero, it chooses the plan with the fewest
@@ -102,7 +107,7 @@ end $$;
 create or replace function oxbow.recall_text(_user_id text, _types text[], _words text[], _dates text[],
   _limit integer, inout _filter oxbow.recall_filter,
   out ids uuid[], out types text[], out scores double precision[],
-  out dates tsquery[], out date_idfs double precision[])
+  out dates tsquery[], out date_idfs double precision[], out date double precision, out most double precision)
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_sort = off set random_page_cost = 0 set cpu_operator_cost = 0
@@ -117,6 +122,7 @@ declare
   _common text[];
   _common_idfs double precision[];
   _places double precision;
+  _weight double precision;
   _checking boolean;
   _passing record;
 begin
@@ -127,7 +133,8 @@ begin
       from oxbow.recall_dates(_user_id, _types, _dates, _documents) d;
   end if;
   if _documents > 12000 then
-    select w.* into _common, _common_idfs, _places from oxbow.recall_words(_user_id, _types, _words, _documents) w;
+    select w.words, w.idfs, w.places, w.weight into _common, _common_idfs, _places, _weight
+      from oxbow.recall_words(_user_id, _types, _words, _documents) w;
     if _places > 8000 then -- too many to keep in arrays, so they are read twice
       _words := '{}';
     else
@@ -137,14 +144,17 @@ begin
   end if;
   loop
     _checking := not (_filter is null) and _filter.ids is null;
-    with word as materialized (
-      select w.term, h.n, h.ids, h.types, h.lens, row_number() over (order by h.n, w.term) as nth,
-             sum(h.n) over (order by h.n, w.term rows unbounded preceding) as total
+    with asked as materialized (
+      select w.term, h.n, h.ids, h.types, h.lens
         from (select w.term, oxbow.term_query(w.term) as query from unnest(_words) w(term) offset 0) w, lateral (
           select count(*)::double precision as n, array_agg(t.memory_id) as ids, array_agg(t.memory_type) as types,
                  array_agg(t.len) as lens
             from oxbow.terms_found(_user_id, _types, w.query) t) h
-       where h.n > 0
+    ), word as materialized (
+      select a.*, row_number() over (order by a.n, a.term) as nth,
+             sum(a.n) over (order by a.n, a.term rows unbounded preceding) as total
+        from asked a
+       where a.n > 0
     ), kept as materialized (
       select w.term, w.ids, w.types, w.lens, oxbow.idf(_documents, w.n) ^ 1.5 as weight from word w
        where w.nth <= 2 or (w.n <= greatest(0.3 * _documents, 50) and w.total <= 8000)
@@ -169,14 +179,18 @@ begin
       union all
       select p.id, p.type, 0, p.idf from unnest(_date_ids, _date_types, _date_scores) p(id, type, idf)
     ), best as (
-      select p.id, max(p.type) as type, sum(p.score) * (1 + sum(p.date)) + sum(p.date) as score
+      select p.id, max(p.type) as type, sum(p.score) * (1 + sum(p.date)) + sum(p.date) as score,
+             max(sum(p.date)) over () as date
         from part p
        where _filter.ids is null or p.id in (select unnest(_filter.ids))
        group by p.id
        order by 3 desc, p.id
        limit case when _checking then oxbow.recall_checked(_limit) else _limit end
     )
-    select array_agg(b.id), array_agg(b.type), array_agg(b.score) into ids, types, scores from best b;
+    select array_agg(b.id), array_agg(b.type), array_agg(b.score), max(b.date),
+           coalesce((select sum(oxbow.idf(_documents, a.n) ^ 1.5) from asked a), _weight)
+      into ids, types, scores, date, most from best b;
+    most := 1.32 * most * (1 + date) + date;
     exit when not _checking;
     _passing := oxbow.recall_passing(_user_id, _limit, _filter, ids, types, scores);
     ids := _passing.ids;

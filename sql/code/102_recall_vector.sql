@@ -60,10 +60,11 @@ begin
 end $$;
 
 -- recall_vector returns the nearest memories: by the user's index for types that have one, unless it finds
--- too few, and by an exact scan otherwise. If there are more memories than _limit, the score of the last
--- one returned is zero.
+-- too few, and by an exact scan otherwise. The score is the cosine similarity above floor, which is that of unrelated
+-- texts or, if there are more memories than _limit, that of the last one returned, whichever is higher.
 create or replace function oxbow.recall_vector(_user_id text, _types text[], _embedding halfvec, _limit integer,
-  inout _filter oxbow.recall_filter, out ids uuid[], out types text[], out scores double precision[])
+  _unrelated double precision, inout _filter oxbow.recall_filter, out ids uuid[], out types text[],
+  out scores double precision[], out floor double precision)
 language plpgsql stable as $$
 #variable_conflict error
 declare
@@ -73,7 +74,6 @@ declare
   _near_ids uuid[];
   _near_types text[];
   _near_distances double precision[];
-  _floor double precision;
   _checking boolean;
 begin
   if _embedding is null then
@@ -108,8 +108,8 @@ begin
              limit _limit) n;
   end if;
   -- distances become scores relative to the last one; a zero vector has the distance NaN, and sorts last
-  _floor := coalesce(1 - nullif(_found.scores[_limit], 'NaN'), 0);
-  select array_agg(n.id), array_agg(n.type), array_agg(greatest(1 - n.distance - _floor, 0)) into ids, types, scores
+  floor := greatest(_unrelated, 1 - nullif(_found.scores[_limit], 'NaN'));
+  select array_agg(n.id), array_agg(n.type), array_agg(greatest(1 - n.distance - floor, 0)) into ids, types, scores
     from unnest(_found.ids, _found.types, _found.scores) n(id, type, distance) where n.distance <> 'NaN';
 end $$;
 

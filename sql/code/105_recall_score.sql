@@ -1,11 +1,12 @@
 -- The parts of the score of a recalled memory other than the channels.
 
--- channel_weights returns what the best memory of each channel adds to a score, and how many nearest vectors recall
--- considers in addition to its results (settings, key recall). The offline model adds little to the words from which
--- it is built, so it counts less than a trained one, whose farther vectors still tell something.
+-- channel_weights returns what the best memory of each channel adds to a score, how many nearest vectors recall
+-- considers in addition to its results, and the cosine similarities of a question to unrelated and to related memories
+-- (settings, key recall). The offline model adds little to the words from which it is built, so it counts less than a
+-- trained one, whose farther vectors still tell something.
 drop function if exists oxbow.channel_weights(); -- an earlier version had fewer columns
 create or replace function oxbow.channel_weights(out text double precision, out vector double precision,
-  out entity double precision, out nearest integer)
+  out entity double precision, out nearest integer, out unrelated double precision, out related double precision)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 begin
@@ -14,12 +15,26 @@ begin
                   case when e.value ->> 'model' like 'local-%' then 0.2 else 0.7 end),
          coalesce((r.value ->> 'entity')::double precision, 0.1),
          coalesce((r.value ->> 'nearest')::double precision,
-                  case when e.value ->> 'model' like 'local-%' then 60 else 280 end)
-    into text, vector, entity, nearest
+                  case when e.value ->> 'model' like 'local-%' then 60 else 280 end),
+         coalesce((r.value ->> 'unrelated')::double precision,
+                  case when e.value ->> 'model' like '%e5-%' then 0.78 else 0 end),
+         coalesce((r.value ->> 'related')::double precision,
+                  case when e.value ->> 'model' like '%e5-%' then 0.87 else 0.5 end)
+    into text, vector, entity, nearest, unrelated, related
     from (values ('embedding')) k(key)
     left join oxbow.settings e on e.key = k.key
     left join oxbow.settings r on r.key = 'recall';
 end $$;
+
+-- relevance returns how well a memory answers a question, from 0 to 1, comparable between questions and users: the mean
+-- of the share of the question's words that it has (_share, by their weight) and of its similarity, 0 for that of
+-- unrelated texts of the model and 1 for related ones. Of a question without a vector only the words count.
+create or replace function oxbow.relevance(_share double precision, _similarity double precision, _words_only boolean,
+  _unrelated double precision, _related double precision) returns double precision
+language sql immutable parallel safe
+return case when _words_only then least(coalesce(_share, 0), 1)
+            else (least(coalesce(_share, 0), 1)
+                  + least(greatest(coalesce((_similarity - _unrelated) / nullif(_related - _unrelated, 0), 0), 0), 1)) / 2 end;
 
 -- plain_words returns a text in lower case with a space before, between and after its words.
 create or replace function oxbow.plain_words(_text text) returns text

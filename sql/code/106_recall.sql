@@ -40,7 +40,7 @@ end $$;
 --   valid_as_of       what was true then; null: the newest versions that have not ended, even if they begin later
 --   believed_as_of    what was believed then; null: now
 --   now               the reference time for recency, and for "yesterday" in the query
---   min_score         only results with at least this score
+--   min_score         only results with at least this relevance, 0 to 1
 --   mode              normal: only memories that are full or summaries, with at least the weight recall_normal_weight;
 --                     review: also archived memories, and compressed ones with their original text; debug: also those
 --                     that are forgotten or have ended, with the reason in explain, for owner, worker and operator; null: none
@@ -115,8 +115,8 @@ begin
     perform oxbow.reject('metadata_contains', recall.metadata_contains::text, 'must be a JSON object');
   elsif not isfinite(recall.now) then
     perform oxbow.reject('now', recall.now::text, 'must be finite');
-  elsif not (recall.min_score >= 0 and recall.min_score < 'infinity') then
-    perform oxbow.reject('min_score', recall.min_score::text, 'must be 0 or more, and finite');
+  elsif recall.min_score not between 0 and 1 then
+    perform oxbow.reject('min_score', recall.min_score::text, 'must be between 0 and 1');
   elsif recall.mode not in ('normal', 'review', 'debug') then
     perform oxbow.reject('mode', recall.mode, 'must be normal, review or debug');
   elsif recall.mode is not distinct from 'debug' and not oxbow.may_debug(oxbow.caller()) then
@@ -163,7 +163,7 @@ begin
        * (1 - _rule.recall_weight));
   _text := oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
   _weight := oxbow.channel_weights();
-  _vector := oxbow.recall_vector(recall.user_id, _types, recall.embedding, _weight.nearest + _results,
+  _vector := oxbow.recall_vector(recall.user_id, _types, recall.embedding, _weight.nearest + _results, _weight.unrelated,
     _text._filter);
   if _text.dates is not null and _vector.ids is not null then
     _vector.scores := oxbow.recall_dated(recall.user_id, _vector.ids, _vector.types, _vector.scores,
@@ -236,7 +236,7 @@ begin
     -- lowest.
     select f.* from fused f
      where f.score > 0 and case _pass when 2 then f.id <> all(_done) when 3 then f.id = any(_repeating)
-       else f.score * _most * case when f.type = 'trait'
+       else recall.min_score is not null or f.score * _most * case when f.type = 'trait'
               then 1 + _rule.recall_recency + _rule.recall_importance + _rule.recall_speaker
                  + greatest(_rule.recall_emerging, _rule.recall_established, _rule.recall_core)
               else (1 + _rule.recall_recency + _rule.recall_importance + _rule.recall_speaker)
@@ -269,6 +269,9 @@ begin
            _rule.recall_recency * oxbow.recency(coalesce(f.valid_at, f.created_at), f.metadata #> '{emotion,arousal}',
              _now, _rule.recall_recency_days, _rule.recall_arousal) as recency,
            case when oxbow.names_speaker(_said_by, f.speaker) then _rule.recall_speaker else 0 end as speaker_boost,
+           oxbow.relevance(f.text / nullif(_text.most, 0),
+             f.vector / (1 + coalesce(_text.date, 0)) + _vector.floor, recall.embedding is null, _weight.unrelated,
+             _weight.related) as relevance,
            oxbow.modality_weight(f.modality, _rule) as modality_weight,
            case when f.type = 'trait' then 0 else w.share end as share, -- a trait has no weight
            w."time" as w_time, w.reinforcement as w_reinforcement, w.conflict as w_conflict,
@@ -283,7 +286,7 @@ begin
                    * (1 + r.share)
                    * r.modality_weight as total
               from raised r) t
-     where recall.min_score is null or t.total >= recall.min_score
+     where recall.min_score is null or t.relevance >= recall.min_score
      order by t.total desc, t.seq, t.id
      limit case when _pass <> 2 then _left end
   )
@@ -298,7 +301,7 @@ begin
              'score', b.vector, 'rank', cardinality(e.vectors) + 1 - width_bucket(b.vector, e.vectors)) end,
            'entity', case when b.entity is not null then jsonb_build_object('score', b.entity, 'rank', b.rank) end,
            'recency', round(b.recency::numeric, 9)::double precision, 'importance', b.importance_boost,
-           'speaker', nullif(b.speaker_boost, 0),
+           'speaker', nullif(b.speaker_boost, 0), 'relevance', round(b.relevance::numeric, 4)::double precision,
            'modality', nullif(b.modality_weight, 1), 'session', b.session_id, 'level', nullif(b.level, 'full'),
            'left_out', case when recall.mode = 'debug' then
              oxbow.recall_left_out(recall.user_id, b.type, b.id, _filter) end,

@@ -76,7 +76,8 @@ begin
   )
   select case o.part when 1 then o.ordinality end,
          case o.part when 2 then case when o.explain ? 'repeats' then 'repeats a better result'
-                                      when o.score < recall_debug.min_score then 'below min_score'
+                                      when (o.explain ->> 'relevance')::double precision < recall_debug.min_score
+                                        then 'below min_score'
                                       else 'below the limit' end
                      when 3 then coalesce(case when o.memory_type <> all(recall_debug.types) then 'another type' end,
                                    oxbow.recall_left_out(recall_debug.user_id, o.memory_type, o.id, _filter),

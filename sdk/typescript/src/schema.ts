@@ -200,6 +200,8 @@ export interface components {
             /** Format: int64 */
             dimension: number;
             model: string;
+            passagePrefix?: string;
+            queryPrefix?: string;
         };
         Enabled: {
             enabled: boolean;
@@ -269,9 +271,13 @@ export interface components {
             modality?: number;
             /** Format: double */
             recency: number;
+            /** Format: double */
+            relevance: number;
             repeats?: string;
             reranked?: components["schemas"]["Reranked"];
             session?: string;
+            /** Format: double */
+            speaker?: number;
             stage?: string;
             /** Format: double */
             stageBoost?: number;

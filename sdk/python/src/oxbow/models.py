@@ -224,6 +224,8 @@ class Edited(Model):
 class EmbeddingModel(Model):
     dimension: int
     model: str
+    passage_prefix: str | None = None
+    query_prefix: str | None = None
 
 
 class EntityEnd(Model):
@@ -240,6 +242,7 @@ class Erased(Model):
 class Explanation(Model):
     importance: float
     recency: float
+    relevance: float
     confidence: float | None = None
     contradicting: int | None = None
     entity: ChannelScore | None = None
@@ -249,6 +252,7 @@ class Explanation(Model):
     repeats: str | None = None
     reranked: Reranked | None = None
     session: str | None = None
+    speaker: float | None = None
     stage: str | None = None
     stage_boost: float | None = None
     subtype: str | None = None
