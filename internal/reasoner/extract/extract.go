@@ -93,14 +93,11 @@ func sameSpeaker(a, b *reasoner.Message) bool { return a.Role == b.Role && a.Spe
 type talk struct {
 	names []string            // the first names of the speakers, in lower case: they are addressed, not talked about
 	heard reasoner.Extraction // its instructions and procedures
-
-	assisted bool // an assistant takes part, so much of what people say is about its work
 }
 
 func talkOf(messages []reasoner.Message) *talk {
 	t := &talk{}
 	for i := range messages {
-		t.assisted = t.assisted || messages[i].Role == "assistant"
 		if i > 0 && messages[i].Speaker == messages[i-1].Speaker {
 			continue
 		}

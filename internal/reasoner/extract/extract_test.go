@@ -302,35 +302,6 @@ func TestAnswerWithItsQuestion(t *testing.T) {
 		"user: Yes please")).Candidates)
 }
 
-// To an assistant, people say what it should do and paste documents.
-func TestTasksOfAnAssistant(t *testing.T) {
-	t.Parallel()
-	const document = "Progress payments are a crucial aspect of residential construction contracts in New South Wales. "
-	const task = "The partners of the alliance team are the customers of Cafe Nova and its sellers in Lisbon."
-	for _, said := range []string{
-		document,
-		task,
-		"I think this table needs a column with the population.",
-		"I pasted the contract that we need. " + strings.Repeat(document, 16),
-	} {
-		found := extracted(t, talking("user: "+said, "assistant: Here it is."))
-		require.Empty(t, found.Candidates, said)
-	}
-	require.NotEmpty(t, extracted(t, talking("user: "+document)).Candidates, "without an assistant")
-	for _, said := range []string{
-		"Yesterday I finally passed my driving test in Porto.",
-		"I'm thinking of moving to Berlin next year.",
-		"I work as a nurse. " + strings.Repeat(document, 16),
-		"My shop sells flowers to restaurants, our biggest customers are hotels in Lisbon, and we deliver with two vans " +
-			"every morning.",
-		"上周三我和小李去了西湖。",
-	} {
-		require.NotEmpty(t, extracted(t, talking("user: "+said, "assistant: I see.")).Candidates, said)
-	}
-	require.NotEmpty(t, extracted(t, talking("assistant: Which weight do you aim at?",
-		"user: Target is 78 kg, a solid 7 kg drop from 85 kg, by the summer in Lisbon.")).Candidates, "an answer")
-}
-
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	shanghai, err := time.LoadLocation("Asia/Shanghai")

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -13,14 +12,12 @@ import (
 // Weights are approximate numbers of meaningful words, lengths are in bytes.
 const (
 	enough      = 4.5 // minimum weight of a message without a lasting statement about its speaker
-	taskEnough  = 12  // the same of a message to an assistant that is neither an answer nor about the past
 	thin        = 1.2 // minimum weight of a sentence
 	answered    = 1.5 // the additional weight of an answer to a question
 	shortAnswer = 4.0 // below this weight, an answer is kept with its question
 	maxContent  = 2000
-	maxTold     = 1500 // a longer message to an assistant contains a document
-	maxJoined   = 420  // maximum length of two messages that become one memory
-	shortFact   = 36   // maximum length of a taste or a skill that is a separate fact
+	maxJoined   = 420 // maximum length of two messages that become one memory
+	shortFact   = 36  // maximum length of a taste or a skill that is a separate fact
 	maxQuestion = 160
 	maxAnswer   = 60
 )
@@ -64,9 +61,6 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 		}
 	}
 	asked := questionBefore(messages, i)
-	if t.assisted && !anchored && (len(messages[i].Content) > maxTold || asked == "" && !tells(kept, weight)) {
-		return notes, false
-	}
 	weight += bonus(asked != "", answered) + bonus(attached != "", 1)
 	deed := len(kept) == 1 && len(notes) == 0 && kept[0].did()
 	switch {
@@ -83,13 +77,6 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 		}
 	}
 	return notes, false
-}
-
-// tells reports whether what was said to an assistant is about the speaker, and not only about the assistant's task.
-func tells(kept []reading, weight float64) bool {
-	mine := slices.ContainsFunc(kept, func(r reading) bool { return r.me })
-	past := slices.ContainsFunc(kept, func(r reading) bool { return r.me && r.past })
-	return past || mine && weight >= taskEnough
 }
 
 // noteOf joins sentences of the i-th message.
