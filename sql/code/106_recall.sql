@@ -244,6 +244,7 @@ begin
          >= coalesce((select l.score from fused l order by l.score desc offset recall.max_results - 1 limit 1), 0) end
   ), found as (
     select r.type, r.text, r.vector, r.entity, r.rank, r.score, m.*,
+           oxbow.names_speaker(_said_by, m.speaker) as named,
            case when r.type <> 'trait' then null
                 when _then is not null then _then #>> array[m.id::text, 'stage']
                 else oxbow.trait_stage_now(m.trait_stage, m.trait_next_transition_at, m.trait_confidence,
@@ -268,7 +269,8 @@ begin
                         when 'core' then _rule.recall_core else 0 end as stage_boost,
            _rule.recall_recency * oxbow.recency(coalesce(f.valid_at, f.created_at), f.metadata #> '{emotion,arousal}',
              _now, _rule.recall_recency_days, _rule.recall_arousal) as recency,
-           case when oxbow.names_speaker(_said_by, f.speaker) then _rule.recall_speaker else 0 end as speaker_boost,
+           case when f.named or bool_or(f.named) over () and coalesce(f.speaker, '') = '' then _rule.recall_speaker
+                else 0 end as speaker_boost, -- what nobody said is not to fall behind
            oxbow.relevance(f.text / nullif(_text.most, 0),
              f.vector / (1 + coalesce(_text.date, 0)) + _vector.floor, recall.embedding is null, _weight.unrelated,
              _weight.related) as relevance,
