@@ -61,7 +61,8 @@ var settings = map[string]struct{ pack, text string }{
 		"this saves a write for each memory"},
 	"hindsight": {"hindsight-api-slim", "the engine in the process; `LLM_PROVIDER=none`, which stores chunks as they are; each " +
 		"memory is a document with its time; `RERANKER_PROVIDER=rrf`, because the weights of its default reranker are " +
-		"downloaded; default budget"},
+		"downloaded; default budget. In its favor, `reranking=\"interleave\"`, which finds far more than the fusion of " +
+		"ranks that it uses without a reranker"},
 	"langgraph": {"langgraph-checkpoint-postgres", "`PostgresStore` with its default HNSW index, a namespace per user. In its " +
 		"favor, questions get their own prefix: the store embeds them as documents"},
 	"pgvector": {"pgvector", "a table with a primary key of user and id, without an index on the vectors: exact cosine distance"},

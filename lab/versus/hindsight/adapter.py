@@ -41,7 +41,9 @@ class Hindsight:
 
     def search(self, user, question, limit):
         found = self.loop.run_until_complete(
-            self.engine.recall_async(user, question, request_context=self.request, max_tokens=100_000)
+            self.engine.recall_async(
+                user, question, request_context=self.request, max_tokens=100_000, reranking="interleave"
+            )
         )
         return list(dict.fromkeys(fact.document_id for fact in found.results))[:limit]
 
