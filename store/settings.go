@@ -43,5 +43,6 @@ type ChannelWeights struct {
 
 // ReadChannelWeights returns the weights in force.
 func ReadChannelWeights(ctx context.Context, db DB) (ChannelWeights, error) {
-	return one[ChannelWeights](ctx, db, "read the weights of recall", `select * from oxbow.channel_weights()`)
+	return one[ChannelWeights](ctx, db, "read the weights of recall",
+		`select text, vector, entity, nearest from oxbow.channel_weights()`)
 }

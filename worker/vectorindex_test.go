@@ -29,7 +29,7 @@ func (b *bundle) keepIndex() {
 func (b *bundle) near(user string, id uuid.UUID) []string {
 	b.Helper()
 	return get[[]string](b, `select r.ids::text[] from oxbow.recall_vector($1, '{episodic}',
-		(select embedding from oxbow.memory_vectors where user_id = $1 and memory_id = $2), 20, null) r`, user, id)
+		(select embedding from oxbow.memory_vectors where user_id = $1 and memory_id = $2), 20, 0, null) r`, user, id)
 }
 
 // asNear returns the share of the first ten of found that are no further from a memory than the tenth of

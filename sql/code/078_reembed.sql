@@ -10,8 +10,12 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   _vector name := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
                     where e.extname = 'vector');
+  _dimension constant integer := _model ->> 'dimension';
   p record;
 begin
+  if _dimension is null then
+    perform oxbow.reject('model', _model::text, 'must have a dimension');
+  end if;
   if to_regclass('oxbow.memory_vectors_next') is not null then
     if (select value - 'cursor' from oxbow.settings where key = 'reembed') = _model then
       return true;
@@ -25,7 +29,7 @@ begin
       memory_id   uuid not null,
       embedding   %I.halfvec(%s) not null,
       primary key (user_id, memory_type, memory_id)
-    ) partition by list (memory_type)', _vector, _model ->> 'dimension');
+    ) partition by list (memory_type)', _vector, _dimension);
   alter table oxbow.memory_vectors_next
     alter user_id set storage plain, alter memory_type set storage plain, alter embedding set storage plain;
   for p in select replace(c.relname, 'memory_vectors_', 'memory_vectors_next_') as name,
