@@ -1,6 +1,7 @@
 // Package failpoint names the points at which a program may be killed to see what it leaves. A
 // program built with the tag "failpoints" kills itself with SIGKILL at the point that the variable
-// OXBOW_FAILPOINT names: a name, or a name and the number of the visit, as in "embed.written:3".
+// OXBOW_FAILPOINT names: a name, or a name and the number of the visit, as in "embed.written:3", or several
+// names with commas, of which the first that it reaches counts.
 // Without the tag Reach does nothing and costs nothing.
 package failpoint
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,6 +30,7 @@ type killing struct {
 	seed        uint64
 	random      *rand.Rand
 	kept        map[string]*pgx.Conn // connections of exec and count, by connection string
+	output      string               // of the last command that killAt ran
 }
 
 func newKilling(t *testing.T) *killing {
@@ -155,9 +157,16 @@ func (k *killing) killAtPoints(dsn string, points []string, calmly time.Duration
 	args ...string) (killed map[string]int) {
 	k.Helper()
 	killed = map[string]int{}
-	for _, point := range points {
-		require.True(k, k.killAt(dsn, point+":1", 0, args...), "the work is done before %s is reached", point)
-		killed[point]++
+	// All that are left are armed at once, because a command goes on with other work until it is killed, and could pass a
+	// point that a later one is to be killed at.
+	for left := slices.Clone(points); len(left) > 0; {
+		require.True(k, k.killAt(dsn, strings.Join(left, ","), 0, args...), "the work is done before %v is reached", left)
+		at := slices.IndexFunc(left, func(point string) bool {
+			return strings.Contains(k.output, "killed at "+point+"\n")
+		})
+		require.GreaterOrEqual(k, at, 0, k.output)
+		killed[left[at]]++
+		left = slices.Delete(left, at, at+1)
 	}
 	for n := range max(k.number("OXBOW_KILLS", 0)-len(points), 0) {
 		point, nth, after := "moment", 0, time.Duration(k.random.Int64N(int64(calmly)))
@@ -184,6 +193,7 @@ func (k *killing) killAt(dsn, point string, after time.Duration, args ...string)
 		defer time.AfterFunc(after, func() { _ = cmd.Process.Kill() }).Stop() // it may have ended
 	}
 	err := cmd.Wait()
+	k.output = out.String()
 	if err == nil {
 		return false
 	}
