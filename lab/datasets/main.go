@@ -20,11 +20,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/oxbow-memory/oxbow/lab/must"
 )
@@ -45,12 +43,7 @@ var sets = []set{
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := must.Try(func() { command(ctx, os.Stdout, os.Args[1:]) }); err != nil {
-		fmt.Fprintln(os.Stderr, "datasets:", err)
-		os.Exit(1)
-	}
+	must.Main("datasets", func(ctx context.Context) { command(ctx, os.Stdout, os.Args[1:]) })
 }
 
 func command(ctx context.Context, out io.Writer, args []string) {

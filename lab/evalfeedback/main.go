@@ -16,10 +16,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -40,14 +38,7 @@ const (
 	compared   = 10
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := must.Try(func() { command(ctx) }); err != nil {
-		fmt.Fprintln(os.Stderr, "evalfeedback:", err)
-		os.Exit(1)
-	}
-}
+func main() { must.Main("evalfeedback", command) }
 
 // asked is a question about which somebody complains.
 type asked struct {

@@ -1,6 +1,6 @@
 // Command evalmodel runs everything that Oxbow asks a language model on 200 messages, half of them Chinese, with a real
-// model that is small and weak. It prints how many answers were usable, and what they cost, for each kind of request. It
-// fails if a job is stuck, a row is invalid or a refusal is not in the log.
+// model that is small and weak. It prints how many answers were usable, and what they cost, for each kind of request, and
+// how many refusals are in the log. It fails if a job is stuck or a row is invalid.
 //
 //	go -C lab run ./evalmodel [-messages 200] [-url URL -model NAME]
 //
@@ -13,8 +13,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -24,12 +22,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := must.Try(func() { command(ctx, os.Stdout) }); err != nil {
-		fmt.Fprintln(os.Stderr, "evalmodel:", err)
-		os.Exit(1)
-	}
+	must.Main("evalmodel", func(ctx context.Context) { command(ctx, os.Stdout) })
 }
 
 func command(ctx context.Context, out io.Writer) {

@@ -23,10 +23,8 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -43,12 +41,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := must.Try(func() { command(ctx, os.Stdout) }); err != nil {
-		fmt.Fprintln(os.Stderr, "evalpredict:", err)
-		os.Exit(1)
-	}
+	must.Main("evalpredict", func(ctx context.Context) { command(ctx, os.Stdout) })
 }
 
 // memory is a line of the records.

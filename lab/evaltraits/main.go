@@ -20,9 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 
 	"github.com/oxbow-memory/oxbow/internal/sensitive"
@@ -31,12 +29,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := must.Try(func() { command(ctx, os.Stdout) }); err != nil {
-		fmt.Fprintln(os.Stderr, "evaltraits:", err)
-		os.Exit(1)
-	}
+	must.Main("evaltraits", func(ctx context.Context) { command(ctx, os.Stdout) })
 }
 
 func command(ctx context.Context, out io.Writer) {

@@ -9,25 +9,15 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := must.Try(func() { command(ctx) }); err != nil {
-		fmt.Fprintln(os.Stderr, "quality:", err)
-		os.Exit(1)
-	}
-}
+func main() { must.Main("quality", command) }
 
 func command(ctx context.Context) {
 	names := flag.String("models", "local,e5,minilm", "embedding models to measure with")

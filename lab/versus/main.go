@@ -15,10 +15,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"slices"
-	"syscall"
 
 	"github.com/oxbow-memory/oxbow/lab/models"
 	"github.com/oxbow-memory/oxbow/lab/must"
@@ -26,12 +24,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := must.Try(func() { command(ctx, os.Stdout) }); err != nil {
-		fmt.Fprintln(os.Stderr, "versus:", err)
-		os.Exit(1)
-	}
+	must.Main("versus", func(ctx context.Context) { command(ctx, os.Stdout) })
 }
 
 // run is a run of all rivals on all files.
