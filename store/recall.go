@@ -72,7 +72,8 @@ type Explanation struct {
 	Recency    float64 `json:"recency"`
 	Importance float64 `json:"importance"`
 	StageBoost float64 `json:"stage_boost,omitzero"`
-	Speaker    float64 `json:"speaker,omitzero"` // bonus of 0.5 if the query names who said it, or names a speaker and nobody said it
+	// Speaker is a bonus of 0.5 if the query names who said the memory, or names another speaker and nobody said it.
+	Speaker float64 `json:"speaker,omitzero"`
 	// Relevance is how well the memory answers the query, 0 to 1, which is comparable between queries: the mean of the
 	// share of the query's words that it has and of its similarity, or the former alone without vectors.
 	Relevance float64 `json:"relevance"`

@@ -34,13 +34,14 @@ create or replace function oxbow.relevance(_share double precision, _similarity 
 language sql immutable parallel safe
 return case when _words_only then least(coalesce(_share, 0), 1)
             else (least(coalesce(_share, 0), 1)
-                  + least(greatest(coalesce((_similarity - _unrelated) / nullif(_related - _unrelated, 0), 0), 0), 1)) / 2 end;
+                  + least(greatest(coalesce((_similarity - _unrelated) / nullif(_related - _unrelated, 0), 0), 0), 1)) / 2
+       end;
 
--- plain_words returns a text in lower case with a space before, between and after its words.
+-- plain_words returns a text in lower case with spaces for punctuation, and around it. translate is faster than a
+-- regular expression, and recall does this for the speaker of every candidate.
 create or replace function oxbow.plain_words(_text text) returns text
 language sql immutable parallel safe
-return ' ' || regexp_replace(lower(_text), '[\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u007F\u2010-\u206F]+', ' ', 'g')
-  || ' ';
+return ' ' || translate(lower(_text), E'\n\r\t!"#$%&''()*+,-./:;<=>?@[\\]^_`{|}~‘’“”–—…', repeat(' ', 42)) || ' ';
 
 -- names_speaker returns whether a question (as of plain_words) names the speaker of a memory, with the whole name or,
 -- if it has several words, the first. A name with characters beyond ASCII is found within words, because Chinese

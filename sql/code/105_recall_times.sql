@@ -39,9 +39,8 @@ return case when query ~* '\m(?:used? to|previous(?:ly)?|former(?:ly)?)\M|以前
 
 -- recall_event returns the time that a question is about, as query_event does; of an event, when it began and ended.
 -- The event is the memory that the clause describes best, if the words that it shares have at least 0.6 of the idf of
--- the clause, and one of them is in at most three memories, or 2 %. If the query has a date, that
--- is its time. former reports whether versions that have ended
--- answer the question too.
+-- the clause, and one of them is in at most three memories, or 2 %. If the query has a date, that is its time. former
+-- reports whether versions that have ended answer the question too.
 create or replace function oxbow.recall_event(_user_id text, _query text, _dated boolean, _now timestamptz,
   out side text, out began timestamptz, out ended timestamptz, out former boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$

@@ -50,7 +50,8 @@ end $$;
 -- candidate and dissolved. A trait has its current stage and confidence, or with believed_as_of those that its events
 -- gave then. The score is the weighted sum of the channels, each between 0 and 1, times 1 + the boosts of
 -- recency, importance, a speaker whom the query names and a trait's stage, times 1 + the share of the memory's
--- weight, times the weight of its modality (the policies recall_*). A result below recall_threshold of the best score is left out.
+-- weight, times the weight of its modality (the policies recall_*). A result below recall_threshold of the best score
+-- is left out.
 -- A memory that repeats a better one comes after all others; explain has the id of the better one ("repeats").
 --
 -- Plans are generic and made once per session. The settings disable plan choices that are wrong for users
@@ -269,8 +270,8 @@ begin
                         when 'core' then _rule.recall_core else 0 end as stage_boost,
            _rule.recall_recency * oxbow.recency(coalesce(f.valid_at, f.created_at), f.metadata #> '{emotion,arousal}',
              _now, _rule.recall_recency_days, _rule.recall_arousal) as recency,
-           case when f.named or bool_or(f.named) over () and coalesce(f.speaker, '') = '' then _rule.recall_speaker
-                else 0 end as speaker_boost, -- what nobody said is not to fall behind
+           case when f.named or bool_or(f.named) over () and coalesce(f.speaker, '') = '' -- what nobody said keeps level
+                then _rule.recall_speaker else 0 end as speaker_boost,
            oxbow.relevance(f.text / nullif(_text.most, 0),
              f.vector / (1 + coalesce(_text.date, 0)) + _vector.floor, recall.embedding is null, _weight.unrelated,
              _weight.related) as relevance,
