@@ -38,9 +38,9 @@ type DocumentEmbedder interface {
 	EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// NewEmbedder adapts a langchaingo embedder. If it has the method EmbedQuery, questions are embedded with that. model must be the name that the database records, as
-// provider:model, such as "openai:text-embedding-3-small" or "ollama:bge-m3". dimension is the length of
-// the vectors, 1 to 3584. An invalid argument is an error.
+// NewEmbedder adapts a langchaingo embedder. If it has the method EmbedQuery, questions are embedded with that. model
+// must be the name that the database records, as provider:model, such as "openai:text-embedding-3-small" or
+// "ollama:bge-m3". dimension is the length of the vectors, 1 to 3584. An invalid argument is an error.
 func NewEmbedder(e DocumentEmbedder, model string, dimension int) (Embedder, error) {
 	switch {
 	case e == nil:

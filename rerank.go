@@ -128,11 +128,7 @@ func (c *Client) askReranker(ctx context.Context, query string, pool []Result) (
 	defer cancel()
 	documents := make([]string, len(pool))
 	for i, m := range pool {
-		documents[i] = m.Content
-		if m.Speaker != "" { // as the text that is embedded
-			documents[i] = m.Speaker + ": " + m.Content
-		}
-		documents[i] = oneline.Shorten(documents[i], maxRerankText)
+		documents[i] = oneline.Shorten(store.EmbeddedText(m.Speaker, m.Content), maxRerankText)
 	}
 	begun := time.Now()
 	scores, err := c.reranking.Rerank(waiting, oneline.Shorten(query, maxRerankText), documents)
