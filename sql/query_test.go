@@ -136,7 +136,7 @@ func TestLongQueries(t *testing.T) {
 			tx := pgtest.Tx(t)
 			exec(t, tx, "set local statement_timeout = '1min'")
 			got := ask(t, tx, query)
-			require.LessOrEqual(t, len(got.Words), 64)
+			require.LessOrEqual(t, len(got.Words), 256)
 			require.LessOrEqual(t, len(got.Dates), 40)
 		})
 	}

@@ -111,6 +111,18 @@ func TestRecallByText(t *testing.T) {
 	require.Empty(t, recall(t, tx, row{"user_id": "nobody", "query": "boat"}))
 }
 
+// In a long question a word counts wherever it is, also in the alphabet.
+func TestLongQuestions(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	diary(t, tx, row{"content": "She rented a zeppelin."})
+	question := "About"
+	for i := range 100 {
+		question += fmt.Sprintf(" b%02d", i)
+	}
+	require.Len(t, recall(t, tx, row{"user_id": ann(t), "query": question + " and zeppelins"}), 1)
+}
+
 func TestRecallByVector(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

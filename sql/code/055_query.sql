@@ -1,4 +1,4 @@
--- Parses a query into its words (at most 64 terms of the first 2,000 characters) and the dates that it
+-- Parses a query into its words (at most 256 terms of the first 2,000 characters) and the dates that it
 -- mentions.
 
 -- month_number returns the month of a number, an English name, abbreviated or not, or a Chinese numeral.

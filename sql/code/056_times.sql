@@ -390,9 +390,9 @@ begin
   select (relative || d.terms)[:40] into dates from oxbow.query_dates(coalesce(rest, asked)) d;
   lexemes := array(select case when length(l) = 1 and ascii(l) > 127 then l || '*' else l end
                      from unnest(tsvector_to_array((oxbow.terms(asked)).tsv)) l where left(l, 1) <> '+');
-  words := array(select l from unnest(lexemes) l where length(l) <> 2 or l !~ empty or l = '住在' limit 64);
+  words := array(select l from unnest(lexemes) l where length(l) <> 2 or l !~ empty or l = '住在' limit 256);
   if words = '{}' then
-    words := lexemes[1:64];
+    words := lexemes[1:256];
   end if;
 end $$;
 

@@ -50,7 +50,7 @@ language sql immutable parallel safe
 return 2.2 * _times / (_times + 1.2 * (0.25 + 0.75 * _length));
 
 -- recall_words counts the words of a query and returns those to use, with their idf and their total number
--- of occurrences: the two rarest, and more frequent ones while they occur in at most 30 % of the memories
+-- of occurrences: the two rarest, and up to 62 more frequent ones while they occur in at most 30 % of the memories
 -- and in 8,000 places in all.
 create or replace function oxbow.recall_words(_user_id text, _types text[], _words text[], _documents double precision,
   out words text[], out idfs double precision[], out places double precision, out weight double precision)
@@ -68,7 +68,7 @@ begin
                  sum(c.n) over (order by c.n, c.term rows unbounded preceding) as total
             from counted c
            where c.n > 0) w
-   where w.nth <= 2 or (w.n <= 0.3 * _documents and w.total <= 8000);
+   where w.nth <= 2 or (w.nth <= 64 and w.n <= 0.3 * _documents and w.total <= 8000);
 end $$;
 
 -- recall_dates returns the memories that match a date in the query, with the idf of the matching date term,
@@ -94,7 +94,7 @@ begin
 end $$;
 
 -- recall_text returns the best memories by their words and dates. Each term is one index scan, and the
--- number of matches is its document frequency. The two rarest terms always count; more frequent ones count
+-- number of matches is its document frequency. The two rarest terms always count, and up to 62 more frequent ones
 -- while they occur in at most 30 % of the memories (or 50) and in 8,000 places in all. A term counts once
 -- or twice per memory; a second scan, for the term marked '+', finds repeats. The weight of a term is
 -- idf^1.5. With T the sum over the terms and D the sum of the idf of the matching date terms, the score is
@@ -157,7 +157,7 @@ begin
        where a.n > 0
     ), kept as materialized (
       select w.term, w.ids, w.types, w.lens, oxbow.idf(_documents, w.n) ^ 1.5 as weight from word w
-       where w.nth <= 2 or (w.n <= greatest(0.3 * _documents, 50) and w.total <= 8000)
+       where w.nth <= 2 or (w.nth <= 64 and w.n <= greatest(0.3 * _documents, 50) and w.total <= 8000)
     ), common as materialized (
       select c.term, c.idf ^ 1.5 as weight from unnest(_common, _common_idfs) c(term, idf)
     ), part as (
