@@ -18,6 +18,10 @@ setup: ## install PostgreSQL and pgvector if they are missing and DATABASE_URL i
 build: ## build bin/oxbow
 	go build -buildvcs=auto -ldflags="-s -w" -o bin/oxbow ./cli/oxbow
 
+.PHONY: build-onnx
+build-onnx: ## build bin/oxbow-onnx, which can run embedding models itself (docs/embedding.md); needs a C compiler
+	CGO_ENABLED=1 go build -tags onnx -buildvcs=auto -ldflags="-s -w" -o bin/oxbow-onnx ./cli/oxbow
+
 .PHONY: demo
 demo: setup build ## set up, build, and show the main features on sample data
 	@./scripts/demo
@@ -32,6 +36,8 @@ test: ## set up, and run all tests, including lab/, the golden suite and the SDK
 	@./scripts/setup --for-tests
 	go test $(TESTFLAGS) ./...
 	go -C lab test $(TESTFLAGS) ./...
+	CGO_ENABLED=1 go test -tags onnx $(TESTFLAGS) ./internal/embedding/onnx
+	CGO_ENABLED=1 go -C lab test -tags onnx $(TESTFLAGS) -run ONNX ./models
 	go -C lab run ./golden
 	@./scripts/test-sdk
 

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,12 +82,18 @@ type Config struct {
 
 // EmbeddingConfig selects one of the built-in embedding providers. The zero value selects the local one.
 type EmbeddingConfig struct {
-	// Provider is "local" (default), "openai" (any server that speaks OpenAI's /embeddings) or "ollama".
+	// Provider is "local" (default), "onnx" (a model in the process, in programs built with the tag onnx), "openai" (any
+	// server that speaks OpenAI's /embeddings) or "ollama".
 	Provider string
-	// Model is the provider's name for the model. Required, except for local.
+	// Model is the provider's name for the model. Required, except for local, and for onnx, whose default is the name of
+	// the folder.
 	Model string
-	// Dimension is the length of the vectors, 1 to 3584. Required, except for local, whose default is 1024.
+	// Dimension is the length of the vectors, 1 to 3584. Required, except for local, whose default is 1024, and for onnx,
+	// which knows that of the model.
 	Dimension int
+	// Path is the folder of an onnx model, as sentence-transformers lays it out, with tokenizer.json and model.onnx or
+	// onnx/model.onnx. Library is the path of ONNX Runtime's shared library; without it the system finds the library.
+	Path, Library string
 	// SendDimension asks an OpenAI-compatible server for vectors of that length. Models that have only
 	// one length refuse. OpenAI's text-embedding-3 models, which support any, are always asked.
 	SendDimension bool
@@ -100,7 +107,7 @@ type EmbeddingConfig struct {
 	// BatchSize is the number of texts in a request, 1 to 64. Default: 64. Ollama always gets one.
 	BatchSize int
 	// QueryPrefix and PassagePrefix precede the text of a question and of a memory, for models trained with such
-	// prefixes, such as "query: " and "passage: " for E5. Default: none.
+	// prefixes, such as "query: " and "passage: " for E5. Default: those that an onnx folder states, or none.
 	QueryPrefix, PassagePrefix string
 }
 
@@ -144,7 +151,7 @@ func (e *ConfigError) Unwrap() error { return e.error }
 func (c Config) withDefaults() (Config, error) {
 	if c.Concurrency == 0 {
 		c.Concurrency = 8
-		if c.local() {
+		if c.inProcess() {
 			c.Concurrency = min(max(runtime.NumCPU(), 2), 4)
 		}
 	}
@@ -180,8 +187,9 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-func (c Config) local() bool {
-	return c.Embedder == nil && (c.Embedding.Provider == "" || c.Embedding.Provider == providers.Local)
+// inProcess reports whether embedding takes the time of this process.
+func (c Config) inProcess() bool {
+	return c.Embedder == nil && slices.Contains([]string{"", providers.Local, providers.ONNX}, c.Embedding.Provider)
 }
 
 // callTime limits one call of the embedder.

@@ -22,9 +22,12 @@ type embeddingFlags struct{ cfg worker.EmbeddingConfig }
 func (e *embeddingFlags) add(f *pflag.FlagSet) {
 	e.cfg.APIKey = os.Getenv("OXBOW_EMBEDDING_API_KEY") // not a flag: other users could see it in the process list
 	f.StringVar(&e.cfg.Provider, "embedding-provider", "",
-		"embedding provider: local (default), openai (any server with its API) or ollama")
+		"embedding provider: local (default), onnx, openai (any server with its API) or ollama")
 	f.StringVar(&e.cfg.Model, "embedding-model", "", "name of the provider's model")
 	intFlag(f, &e.cfg.Dimension, "embedding-dimension", "", 1, embedding.MaxDimension, "length of the model's vectors")
+	f.StringVar(&e.cfg.Path, "embedding-path", "", "folder of a model, for onnx")
+	f.StringVar(&e.cfg.Library, "embedding-library", "",
+		"path of ONNX Runtime's shared library, for onnx (default: the system finds it)")
 	f.StringVar(&e.cfg.URL, "embedding-url", "", "base URL of the server (default: the provider's)")
 	f.BoolVar(&e.cfg.SendDimension, "embedding-send-dimension", false,
 		"request vectors of that dimension from the server")

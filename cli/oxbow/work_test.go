@@ -111,7 +111,7 @@ func TestEmbeddingVariables(t *testing.T) {
 		"OXBOW_EMBEDDING_TIMEOUT":   {"30", `invalid OXBOW_EMBEDDING_TIMEOUT "30": expected a duration such as 30s`},
 		"OXBOW_EMBEDDING_SEND_DIMENSION": {"perhaps",
 			`invalid OXBOW_EMBEDDING_SEND_DIMENSION "perhaps": expected true or false`},
-		"OXBOW_EMBEDDING_PROVIDER": {"x", `unknown embedding provider "x": use local, openai or ollama`},
+		"OXBOW_EMBEDDING_PROVIDER": {"x", `unknown embedding provider "x": use local, onnx, openai or ollama`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, c.value)

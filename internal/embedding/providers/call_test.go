@@ -18,6 +18,7 @@ func TestCallLimits(t *testing.T) {
 	}{
 		{providers.Config{}, 10 * time.Second, 128},
 		{providers.Config{Provider: "local"}, 10 * time.Second, 128},
+		{providers.Config{Provider: "onnx"}, 2 * time.Minute, 16},
 		{providers.Config{Provider: "openai"}, 35 * time.Second, 64},
 		{providers.Config{Provider: "openai", Timeout: time.Minute}, 65 * time.Second, 64},
 		{providers.Config{Provider: "ollama"}, 2*time.Minute + 5*time.Second, 8},

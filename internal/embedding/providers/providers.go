@@ -1,19 +1,22 @@
-// Package providers opens embedders: the local one, and remote ones through langchaingo.
+// Package providers opens embedders: the local one, models in the process, and remote ones through langchaingo.
 package providers
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
+	"github.com/oxbow-memory/oxbow/internal/embedding/onnx"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 // Names for Config.Provider.
 const (
 	Local  = "local"
+	ONNX   = "onnx"
 	OpenAI = provider.OpenAI
 	Ollama = provider.Ollama
 )
@@ -23,6 +26,8 @@ type Config struct {
 	Provider      string
 	Model         string
 	Dimension     int
+	Path          string
+	Library       string
 	SendDimension bool
 	URL           string
 	APIKey        string
@@ -50,7 +55,10 @@ type remoteKind struct {
 // provider refuses texts, so the limit is higher than that of a request.
 func (cfg Config) CallTime() time.Duration {
 	r, remote := remotes[cfg.Provider]
-	if !remote {
+	switch {
+	case cfg.Provider == ONNX:
+		return 2 * time.Minute
+	case !remote:
 		return 10 * time.Second
 	}
 	return cmp.Or(cfg.Timeout, r.timeout) + 5*time.Second
@@ -62,18 +70,27 @@ func (cfg Config) CallTexts() int {
 	if r, remote := remotes[cfg.Provider]; remote {
 		return r.callTexts
 	}
+	if cfg.Provider == ONNX {
+		return 16
+	}
 	return 128
 }
 
 // Open returns the embedder that cfg describes. It does not contact the provider. An error names
 // the field and its value.
 func Open(cfg Config) (embedding.Embedder, error) {
-	if cfg.Provider == "" || cfg.Provider == Local {
+	switch {
+	case cfg.Provider == ONNX:
+		return openONNX(cfg)
+	case cfg.Path != "" || cfg.Library != "":
+		return nil, fmt.Errorf("only the embedding provider onnx has a path and a library: omit %q, or choose onnx",
+			cmp.Or(cfg.Path, cfg.Library))
+	case cfg.Provider == "" || cfg.Provider == Local:
 		return openLocal(cfg)
 	}
 	r, known := remotes[cfg.Provider]
 	if !known {
-		return nil, fmt.Errorf("unknown embedding provider %q: use local, openai or ollama", cfg.Provider)
+		return nil, fmt.Errorf("unknown embedding provider %q: use local, onnx, openai or ollama", cfg.Provider)
 	}
 	cfg, err := cfg.withDefaults(r)
 	if err != nil {
@@ -101,6 +118,18 @@ func openLocal(cfg Config) (embedding.Embedder, error) {
 			provider.WithoutSecrets(cfg.URL))
 	}
 	return embedding.NewLocal(cfg.Dimension), nil
+}
+
+func openONNX(cfg Config) (embedding.Embedder, error) {
+	switch {
+	case cfg.Path == "":
+		return nil, errors.New("the embedding path is empty: set it to the folder of a model")
+	case cfg.URL != "":
+		return nil, fmt.Errorf("the embedding provider onnx has no URL: omit %q, or choose another provider",
+			provider.WithoutSecrets(cfg.URL))
+	}
+	return onnx.Open(onnx.Config{Name: cfg.Model, Folder: cfg.Path, Library: cfg.Library, Dimension: cfg.Dimension,
+		QueryPrefix: cfg.QueryPrefix, PassagePrefix: cfg.PassagePrefix})
 }
 
 func (cfg Config) withDefaults(r remoteKind) (Config, error) {

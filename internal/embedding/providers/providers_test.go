@@ -46,6 +46,13 @@ func TestOpenRefuses(t *testing.T) {
 			c *providers.Config) {
 			c.URL = "http://u:secret@h:x?k=secret"
 		},
+		`only the embedding provider onnx has a path and a library: omit "/m"`: func(c *providers.Config) { c.Path = "/m" },
+		`the embedding path is empty`: func(c *providers.Config) {
+			*c = providers.Config{Provider: "onnx"}
+		},
+		`the embedding provider onnx has no URL`: func(c *providers.Config) {
+			c.Provider, c.Path = "onnx", "/m"
+		},
 		`API key is empty: https://api.openai.com/v1`: func(c *providers.Config) { c.URL = "" },
 		`batch size 65 is out of range`:               func(c *providers.Config) { c.BatchSize = 65 },
 	} {

@@ -14,11 +14,11 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/models"
 )
 
-const usage = `usage: modelsctl [flags] e5|minilm|gemma [COMMAND ARGS…]
+const usage = `usage: modelsctl [flags] e5|minilm|gemma|onnx [COMMAND ARGS…]
 
 Serve multilingual-e5-small, all-MiniLM-L6-v2 or the language model Gemma 3 270M with the API of OpenAI, or run a
 command that uses it: its environment has the variables OXBOW_EMBEDDING_* or OXBOW_REASONER_* of the server. The flags
-are for embedding models.
+are for embedding models. With onnx there is no server: a program built with the tag onnx runs all-MiniLM-L6-v2 itself.
 
 `
 
@@ -50,8 +50,11 @@ type server interface {
 }
 
 func start(ctx context.Context, name, listen string, cached bool) (server, error) {
-	if name == "gemma" {
+	switch name {
+	case "gemma":
 		return models.StartLanguage(ctx)
+	case "onnx":
+		return models.InstallONNX(ctx)
 	}
 	return models.Start(ctx, name, listen, cached)
 }

@@ -1,0 +1,22 @@
+//go:build !onnx
+
+// Package onnx computes vectors inside the process. This build lacks ONNX Runtime.
+package onnx
+
+import (
+	"errors"
+
+	"github.com/oxbow-memory/oxbow/internal/embedding"
+)
+
+// Config is that of the build with ONNX Runtime.
+type Config struct {
+	Name, Folder, Library      string
+	Dimension                  int
+	QueryPrefix, PassagePrefix string
+}
+
+// Open fails.
+func Open(Config) (embedding.Embedder, error) {
+	return nil, errors.New("this oxbow was built without ONNX Runtime: use \"make build-onnx\" (go build -tags onnx)")
+}
