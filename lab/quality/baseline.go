@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"time"
+	"unicode"
 
 	"github.com/oxbow-memory/oxbow/internal/eval"
 	"github.com/oxbow-memory/oxbow/internal/jsonl"
@@ -21,6 +22,28 @@ type memory struct {
 	Speaker string    `json:"speaker"`
 	Content string    `json:"content"`
 	At      time.Time `json:"at"`
+}
+
+// chinese reports whether most letters of a file's memories are Chinese.
+func chinese(file string) bool {
+	in := must.Get(os.Open(file))
+	defer func() { _ = in.Close() }()
+	lines := must.Get(jsonl.NewReader(in))
+	var letters, han int
+	for lines.Next() {
+		var m memory
+		must.OK(json.Unmarshal(lines.Line, &m))
+		for _, r := range m.Content {
+			if unicode.IsLetter(r) {
+				letters++
+			}
+			if unicode.Is(unicode.Han, r) {
+				han++
+			}
+		}
+	}
+	must.OK(lines.Err)
+	return han > letters/2
 }
 
 // baseline ranks the memories of a file with BM25.

@@ -25,3 +25,12 @@ func TestQualityOfASmallFile(t *testing.T) {
 		require.Contains(t, page.String(), "\n| "+row+" | 1.000 | 1.000 |")
 	}
 }
+
+func TestChinese(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]bool{"I play the cello.": false, "我会拉大提琴 (cello)": true} {
+		file := filepath.Join(t.TempDir(), "set.jsonl")
+		require.NoError(t, os.WriteFile(file, []byte(`{"type":"memory","user":"u","content":"`+content+`"}`+"\n"), 0o644))
+		require.Equal(t, want, chinese(file))
+	}
+}

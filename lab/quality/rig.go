@@ -46,17 +46,20 @@ func (r *rig) measure(model string, files []string) (rankings []ranking) {
 	dsn := must.Get(pgtest.Create(r.ctx))
 	defer func() { _ = pgtest.Drop(context.WithoutCancel(r.ctx), dsn) }()
 	env := append(os.Environ(), "DATABASE_URL="+dsn, "OXBOW_EMBEDDING_TIMEOUT=10m")
-	by := "Oxbow, local-v1"
+	by, english := "Oxbow, local-v1", false
 	if model != "local" {
 		server := must.Get(models.Start(r.ctx, model, "127.0.0.1:0", true))
 		defer func() {
 			fmt.Fprintf(os.Stderr, "%s: %s\n", model, server.Rate())
 			_ = server.Close()
 		}()
-		env, by = append(env, server.Env()...), "Oxbow, "+server.Model
+		env, by, english = append(env, server.Env()...), "Oxbow, "+server.Model, server.English
 		version := server.Model + " of " + server.Version
 		if server.QueryPrefix != "" {
 			version += fmt.Sprintf(" with the prefixes %q and %q", server.QueryPrefix, server.PassagePrefix)
+		}
+		if english {
+			version += " (English sets only)"
 		}
 		r.versions = append(r.versions, version)
 	}
@@ -67,6 +70,9 @@ func (r *rig) measure(model string, files []string) (rankings []ranking) {
 		r.run(env, "reembed")
 	}
 	for _, file := range files {
+		if english && chinese(file) {
+			continue
+		}
 		fmt.Fprintf(os.Stderr, "%s: %s\n", model, filepath.Base(file))
 		got := ranking{set: setName(file), by: by}
 		must.OK(json.Unmarshal(r.run(env, "eval", "--json", file), &got.report))
