@@ -105,9 +105,10 @@ create table oxbow.memories (
   modality         text not null default 'text', -- text, image, audio, video, code, file; content is its caption
   reference        text,                 -- where the application keeps the image, …: a URI or a path
 
-  -- With this column order the planner looks up a memory by its key in this index, even without statistics.
+  -- With these column orders the planner looks up a memory by its key in the first index, even without statistics. With
+  -- external_id behind user_id it would prefer the second, which is lower, and read all memories of the user.
   primary key (user_id, id, memory_type),
-  unique (user_id, external_id, memory_type),
+  unique (external_id, user_id, memory_type),
   constraint valid check (oxbow.valid_memory(user_id, content, valid_at, invalid_at, created_at, expired_at, updated_at,
     forgotten_at, forgotten_by, last_accessed_at, expires_at, activated_at, used_at, negated_at, session_id, speaker,
     external_id, source, importance, strength, tier, topic, metadata, sensitivity, sealed, sealed_key,

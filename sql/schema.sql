@@ -767,10 +767,10 @@ ALTER TABLE ONLY oxbow.memories ATTACH PARTITION oxbow.memories_fact FOR VALUES 
 ALTER TABLE ONLY oxbow.memories ATTACH PARTITION oxbow.memories_trait FOR VALUES IN ('trait');
 
 ALTER TABLE ONLY oxbow.memories
-    ADD CONSTRAINT memories_pkey PRIMARY KEY (user_id, id, memory_type);
+    ADD CONSTRAINT memories_external_id_user_id_memory_type_key UNIQUE (external_id, user_id, memory_type);
 
 ALTER TABLE ONLY oxbow.memories
-    ADD CONSTRAINT memories_user_id_external_id_memory_type_key UNIQUE (user_id, external_id, memory_type);
+    ADD CONSTRAINT memories_pkey PRIMARY KEY (user_id, id, memory_type);
 
 CREATE INDEX memories_created_idx ON ONLY oxbow.memories USING btree (created_at);
 
@@ -867,10 +867,10 @@ CREATE TABLE oxbow.memories_document (
 );
 
 ALTER TABLE ONLY oxbow.memories_document
-    ADD CONSTRAINT memories_document_pkey PRIMARY KEY (user_id, id, memory_type);
+    ADD CONSTRAINT memories_document_external_id_user_id_memory_type_key UNIQUE (external_id, user_id, memory_type);
 
 ALTER TABLE ONLY oxbow.memories_document
-    ADD CONSTRAINT memories_document_user_id_external_id_memory_type_key UNIQUE (user_id, external_id, memory_type);
+    ADD CONSTRAINT memories_document_pkey PRIMARY KEY (user_id, id, memory_type);
 
 CREATE INDEX memories_document_created_at_idx ON oxbow.memories_document USING btree (created_at);
 
@@ -968,10 +968,10 @@ CREATE TABLE oxbow.memories_episodic (
 WITH (fillfactor='95');
 
 ALTER TABLE ONLY oxbow.memories_episodic
-    ADD CONSTRAINT memories_episodic_pkey PRIMARY KEY (user_id, id, memory_type);
+    ADD CONSTRAINT memories_episodic_external_id_user_id_memory_type_key UNIQUE (external_id, user_id, memory_type);
 
 ALTER TABLE ONLY oxbow.memories_episodic
-    ADD CONSTRAINT memories_episodic_user_id_external_id_memory_type_key UNIQUE (user_id, external_id, memory_type);
+    ADD CONSTRAINT memories_episodic_pkey PRIMARY KEY (user_id, id, memory_type);
 
 CREATE INDEX memories_episodic_created_at_idx ON oxbow.memories_episodic USING btree (created_at);
 
@@ -1069,10 +1069,10 @@ CREATE TABLE oxbow.memories_fact (
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.1');
 
 ALTER TABLE ONLY oxbow.memories_fact
-    ADD CONSTRAINT memories_fact_pkey PRIMARY KEY (user_id, id, memory_type);
+    ADD CONSTRAINT memories_fact_external_id_user_id_memory_type_key UNIQUE (external_id, user_id, memory_type);
 
 ALTER TABLE ONLY oxbow.memories_fact
-    ADD CONSTRAINT memories_fact_user_id_external_id_memory_type_key UNIQUE (user_id, external_id, memory_type);
+    ADD CONSTRAINT memories_fact_pkey PRIMARY KEY (user_id, id, memory_type);
 
 CREATE INDEX memories_fact_created_at_idx ON oxbow.memories_fact USING btree (created_at);
 
@@ -1179,10 +1179,10 @@ CREATE TABLE oxbow.memories_trait (
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
 
 ALTER TABLE ONLY oxbow.memories_trait
-    ADD CONSTRAINT memories_trait_pkey PRIMARY KEY (user_id, id, memory_type);
+    ADD CONSTRAINT memories_trait_external_id_user_id_memory_type_key UNIQUE (external_id, user_id, memory_type);
 
 ALTER TABLE ONLY oxbow.memories_trait
-    ADD CONSTRAINT memories_trait_user_id_external_id_memory_type_key UNIQUE (user_id, external_id, memory_type);
+    ADD CONSTRAINT memories_trait_pkey PRIMARY KEY (user_id, id, memory_type);
 
 CREATE INDEX memories_trait_created_at_idx ON oxbow.memories_trait USING btree (created_at);
 

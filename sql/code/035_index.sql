@@ -116,9 +116,9 @@ begin
               where m.names and i.id = any(_fresh)
               group by i.user_id order by i.user_id) n;
   end if;
-  -- A bulk load leaves its terms in the pending list, which is cheaper. A small batch with few jobs
-  -- behind it empties the list.
-  if cardinality(_fresh) < 64 and oxbow.waiting_jobs(4) < 4 then
+  -- A bulk load leaves its terms in the pending list, which is cheaper. A batch with few jobs behind it empties the
+  -- list.
+  if cardinality(_fresh) > 0 and oxbow.waiting_jobs(4) < 4 then
     perform oxbow.clean_terms();
   end if;
   if _old then -- imported with an old time, which walk_levels has passed; it skips locked memories, which are in use
