@@ -58,6 +58,14 @@ func TestQueryDates(t *testing.T) {
 		"2025年12月30日~1月2日": {"@2025-12", "@2025-12-30", "@2026-01", "@2026-01-02"},
 		"3月12日至9日":         {"@03", "@03-12"},
 		"3月30日至99日":        {"@03", "@03-30", "@03-31"},
+		// a third of a month
+		"8月初在哪里":                   append([]string{"@08"}, third("@08", 1, 10)...),
+		"2025年7月下旬的旅行":             append([]string{"@2025-07"}, third("@2025-07", 21, 31)...),
+		"十月份的中旬":                   append([]string{"@10"}, third("@10", 11, 20)...),
+		"3月中":                      {"@03"},
+		"in late June":             append([]string{"@06"}, third("@06", 21, 31)...),
+		"at the end of March 2024": append([]string{"@2024-03"}, third("@2024-03", 21, 31)...),
+		"mid-May":                  append([]string{"@05"}, third("@05", 11, 20)...),
 		// none
 		"2025-13-45": {},
 		"99月":        {},
@@ -71,6 +79,13 @@ func TestQueryDates(t *testing.T) {
 	} {
 		require.Equal(t, want, one[[]string](t, tx, "select terms from oxbow.query_dates($1)", query), query)
 	}
+}
+
+func third(month string, first, last int) (terms []string) {
+	for d := first; d <= last; d++ {
+		terms = append(terms, fmt.Sprintf("%s-%02d", month, d))
+	}
+	return terms
 }
 
 // The date terms of a query equal those of a memory of that day.

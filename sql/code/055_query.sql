@@ -9,26 +9,34 @@ return coalesce(
   array_position(array['jan','feb','mar','apr','may','jun','jul','aug','sep','oct','nov','dec'], left(lower(name), 3)),
   array_position(array['一','二','三','四','五','六','七','八','九','十','十一','十二'], name));
 
+-- month_part returns the first and the last day of a third of a month, by its name in English or Chinese.
+create or replace function oxbow.month_part(name text, out first integer, out last integer)
+language sql immutable parallel safe
+return case when name ~* '^(初|上|early|start|beginning)' then row(1, 10) when name ~* '^(中|mid)' then row(11, 20)
+            when name ~* '^(底|末|下|late|end)' then row(21, 31) end;
+
 -- query_dates returns the date terms (see date_terms) of a query, and the query without its dates. It
 -- recognizes forms such as 2025年10月3日, 3月9日至12日, 十月, 2025年, 2025-10-03, 2025-10, 3 October 2025, October
--- 3rd, in October, and 2025. A range within a month yields every day, a range across months its ends. A day
--- also yields its month, so that nearby days rank next. "may" and "march" are months only when capitalized.
+-- 3rd, in October, early October, 十月底, and 2025. A range within a month yields every day, a range across months its
+-- ends. A day also yields its month, so that nearby days rank next. "may" and "march" are months only when capitalized.
 create or replace function oxbow.query_dates(query text, out terms text[], out rest text)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
   month constant text := '(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|'
     || 'Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?|jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|'
     || 'aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
-  -- each form, followed by the positions of year, month, day, last month and last day in it
+  -- each form, followed by the positions of year, month, day, last month, last day and part of the month in it
   forms constant text[] := array[
     '(?:([0-9]{4}) ?年)? ?的?([0-9]{1,2}|十[一二]?|[一二三四五六七八九]) ?月份?(?: ?([0-9]{1,2})(?: ?[日号])?'
-      || '(?: ?[至到~—–-]+ ?(?:([0-9]{1,2}) ?月 ?)?([0-9]{1,2})(?: ?[日号])?)?)?', '1,2,3,4,5',
-    '([0-9]{4}) ?年', '1,0,0,0,0',
-    '\m([0-9]{4})[-/]([0-9]{1,2})(?:[-/]([0-9]{1,2}))?(?![0-9])', '1,2,3,0,0',
-    '\m([0-9]{1,2})(?:st|nd|rd|th)?(?: of)? ' || month || '\M(?:,? ([0-9]{4})\M)?', '3,2,1,0,0',
-    '\m' || month || '\M\.? (\d{1,2})(?:st|nd|rd|th)?\M(?:,? ([0-9]{4})\M)?', '3,1,2,0,0',
-    '\m' || month || '\M(?:,? (?:of )?([0-9]{4})\M)?', '2,1,0,0,0',
-    '\m((?:19|20)[0-9]{2})\M', '1,0,0,0,0'];
+      || '(?: ?[至到~—–-]+ ?(?:([0-9]{1,2}) ?月 ?)?([0-9]{1,2})(?: ?[日号])?)?|的?([上中下]旬|[初底末]))?', '1,2,3,4,5,6',
+    '([0-9]{4}) ?年', '1,0,0,0,0,0',
+    '\m([0-9]{4})[-/]([0-9]{1,2})(?:[-/]([0-9]{1,2}))?(?![0-9])', '1,2,3,0,0,0',
+    '\m([0-9]{1,2})(?:st|nd|rd|th)?(?: of)? ' || month || '\M(?:,? ([0-9]{4})\M)?', '3,2,1,0,0,0',
+    '\m' || month || '\M\.? (\d{1,2})(?:st|nd|rd|th)?\M(?:,? ([0-9]{4})\M)?', '3,1,2,0,0,0',
+    '\m((?:[Ee]arly|[Ll]ate|[Mm]id|(?:[Ss]tart|[Bb]eginning|[Ee]nd) of)[ -])' || month || '\M(?:,? (?:of )?([0-9]{4})\M)?',
+      '3,2,0,0,0,1',
+    '\m' || month || '\M(?:,? (?:of )?([0-9]{4})\M)?', '2,1,0,0,0,0',
+    '\m((?:19|20)[0-9]{2})\M', '1,0,0,0,0,0'];
   places integer[];
   found text[];
   y integer; m integer; d integer; last_month integer; last_day integer;
@@ -45,6 +53,8 @@ begin
       d := found[places[3]];
       last_month := coalesce(found[places[4]]::integer, m);
       last_day := least(coalesce(found[places[5]]::integer, d), 31);
+      select coalesce(p.first, d), coalesce(p.last, last_day) into d, last_day
+        from oxbow.month_part(found[places[6]]) p;
       continue when m not between 1 and 12;
       month_term := '@' || coalesce(to_char(y, 'FM0000') || '-', '') || to_char(m, 'FM00');
       terms := terms || coalesce(month_term, '@' || to_char(y, 'FM0000'));
