@@ -51,8 +51,10 @@ which installs the packages in ` + "`lab/versus`" + ` by pinned versions and has
 
 // settings say for the page how each memory runs, and what differs from its own advice.
 var settings = map[string]struct{ pack, text string }{
-	ours: {"", "`oxbow dev`: server and worker, called with the Python SDK; default policies; session, speaker and time are " +
-		"given as such"},
+	ours: {"", "a Go program with the client and a worker in the process, as the others are libraries in the process of " +
+		"their language; default policies; session, speaker and time are given as such"},
+	overHTTP: {"", "`oxbow dev`, a server and a worker, called with the Python SDK: what programs in other languages pay. It is " +
+		"not compared with the others"},
 	"mem0": {"mem0ai", "`infer=False`, its mode without a language model; pgvector with its default HNSW index; " +
 		"`mem0ai[nlp]` with spaCy's `en_core_web_sm` 3.8.0, which PyPI has under another name; default threshold 0.1. " +
 		"In its favor, the adapter adds the prefixes: its embedder knows the purpose of a text but does not use it"},
@@ -87,9 +89,9 @@ var reasons = []reason{
 	{"", "bm25", "adds|search|bytes|MB", "it runs in the process, without a database, vectors or transactions"},
 	{"^madial", "", "recall|hit|precision", "each question is a whole dialogue, whose many words weigh too much beside the vectors"},
 	{"", "", "adds", "it writes a row or two, and nothing is derived from them"},
-	{"", "", "search", "it asks by vector, or by vector and words, from the process; Oxbow also by names, time and neighbors, over HTTP"},
+	{"", "", "search", "it asks by vector, or by vector and words; Oxbow also by names, time and neighbors"},
 	{"", "", "bytes", "Oxbow also keeps terms with an index, links between memories, topics, traits and jobs"},
-	{"", "", "MB", "Oxbow is a server and a worker with connections of their own; the other is a library in the client"},
+	{"", "", "MB", "Oxbow's worker has eight connections of its own and the word lists of its rules; the other does nothing in the background"},
 }
 
 func reasonFor(l lost) string {

@@ -99,6 +99,9 @@ func (all results) report() (rep report) {
 			continue
 		}
 		for _, theirs := range t.rows[1:] {
+			if theirs.rival.name == overHTTP {
+				continue
+			}
 			for i, m := range metrics {
 				a, b := theirs.medians[i], t.rows[0].medians[i]
 				kind := &rep.cells[0]

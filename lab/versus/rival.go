@@ -25,6 +25,16 @@ func (v *rival) install(ctx context.Context, root string) {
 		_, err := os.Stat(filepath.Join(dir, name))
 		return err == nil
 	}
+	if exists("main.go") {
+		binary := filepath.Join(root, "bin/versus-"+v.name)
+		cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "./versus/"+v.name)
+		cmd.Dir = filepath.Join(root, "lab")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			must.OK(fmt.Errorf("build %s: %w\n%s", v.name, err, out))
+		}
+		v.command = []string{binary}
+		return
+	}
 	if exists("package.json") {
 		if !exists("node_modules/.package-lock.json") {
 			cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
@@ -70,7 +80,7 @@ func (r *run) start(v *rival, dir, databaseURL string) *adapter {
 		"EMBEDDING_URL="+r.models.URL, "EMBEDDING_MODEL="+r.models.Model,
 		fmt.Sprint("EMBEDDING_DIMENSION=", r.models.Dimension),
 		"QUERY_PREFIX="+r.models.QueryPrefix, "PASSAGE_PREFIX="+r.models.PassagePrefix)
-	if v.name == ours {
+	if v.name == overHTTP {
 		a.cmd.Env = append(a.cmd.Env, r.models.Env()...)
 	}
 	a.in = must.Get(a.cmd.StdinPipe())
@@ -108,7 +118,7 @@ func (a *adapter) failed(err error) {
 	_ = a.cmd.Process.Kill()
 	_ = a.cmd.Wait() // said is complete
 	said := a.said.String()
-	must.OK(fmt.Errorf("%s: %w\n%s", a.cmd.Args[1], err, said[max(0, len(said)-4000):]))
+	must.OK(fmt.Errorf("%s: %w\n%s", a.cmd.Args[len(a.cmd.Args)-1], err, said[max(0, len(said)-4000):]))
 }
 
 func (a *adapter) stop() {

@@ -1,7 +1,11 @@
 package main
 
-// ours is the name of Oxbow among the rivals.
-const ours = "oxbow"
+// ours is the name of Oxbow among the rivals, which is compared with the others, and overHTTP that of its server, which is
+// not.
+const (
+	ours     = "oxbow"
+	overHTTP = "oxbow-http"
+)
 
 // rival is a memory to measure: a directory with an adapter and the packages that it needs.
 type rival struct {
@@ -14,6 +18,7 @@ type rival struct {
 
 var rivals = []rival{
 	{name: ours, about: "Oxbow", database: true},
+	{name: overHTTP, about: "Oxbow over HTTP", database: true},
 	{name: "mem0", about: "mem0 (Python)", database: true},
 	{name: "mem0-node", about: "mem0 (Node.js)", database: true},
 	{name: "hindsight", about: "Hindsight", database: true},

@@ -90,6 +90,7 @@ func TestReport(t *testing.T) {
 	for _, f := range []figures{{Recall10: 0.4, P50: 1}, {Recall10: 0.4, P50: 3}, {Recall10: 0.4, P50: 2}} {
 		all = append(all, result{Set: "s", Rival: "bm25", Figures: f})
 	}
+	all = append(all, result{Set: "s", Rival: overHTTP, Figures: figures{Recall10: 0.6}}) // is not compared
 	file := filepath.Join(t.TempDir(), "results.json")
 	all.write(file)
 	require.Equal(t, all, readResults(file))
