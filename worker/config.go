@@ -48,8 +48,8 @@ type Config struct {
 	DailyTokens int64
 	// Now is the clock of reflection, for historical data. Default: time.Now.
 	Now func() time.Time
-	// Concurrency is the number of embed jobs that run at once, 1 to 1000. Default: for the local
-	// embedder the number of CPUs, but at least 2 and at most 4; for other providers 8.
+	// Concurrency is the number of embed jobs that run at once, 1 to 1000. Default: for local and onnx
+	// the number of CPUs, but at least 2 and at most 4; for other providers 8.
 	Concurrency int
 	// PollOnly disables LISTEN, which poolers in transaction mode do not support. Jobs are then
 	// found by polling only.
