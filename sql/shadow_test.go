@@ -150,7 +150,7 @@ func answers(t *testing.T, tx db, user string, ids []string, moment string) []st
 			select concat(
 			  (select jsonb_agg(jsonb_build_array(m.content, m.valid_at, m.invalid_at, m.expired_at is null,
 			  m.forgotten_at, m.metadata, m.agent_id, m.trait_stage, m.trait_confidence, m.trait_context)
-			            order by m.content, m.memory_type, m.expired_at is null, m.agent_id, m.forgotten_at)
+			            order by m.content, m.memory_type, m.expired_at is null, m.agent_id, m.forgotten_at, m.metadata)
 			     from oxbow.memories m where m.user_id = $1),
 			  (select jsonb_agg(jsonb_build_array(h.event, h.actor, h.reason, h.old_content, h.new_content)
 			            order by h.event, h.reason, h.old_content, h.new_content)

@@ -71,10 +71,11 @@ begin
    where w.nth <= 2 or (w.nth <= 64 and w.n <= 0.3 * _documents and w.total <= 8000);
 end $$;
 
--- recall_dates returns the memories that match a date in the query, with the idf of the matching date term,
--- and the date terms with their idf.
+-- recall_dates returns the memories that match a date in the query, with the idf of the matching date term. A memory
+-- is there once for each date that it matches.
+drop function if exists oxbow.recall_dates(text, text[], text[], double precision); -- an earlier version had more columns
 create or replace function oxbow.recall_dates(_user_id text, _types text[], _dates text[], _documents double precision,
-  out ids uuid[], out types text[], out idfs double precision[], out dates tsquery[], out date_idfs double precision[])
+  out ids uuid[], out types text[], out idfs double precision[])
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set random_page_cost = 0 set cpu_operator_cost = 0 set jit = off as $$
@@ -87,9 +88,7 @@ begin
           from oxbow.terms_found(_user_id, _types, oxbow.term_query(d.term)) t) h
      where h.n > 0
   )
-  select array_agg(p.id), array_agg(p.type), array_agg(d.idf),
-         (select array_agg(oxbow.term_query(e.term)) from day e), (select array_agg(e.idf) from day e)
-    into ids, types, idfs, dates, date_idfs
+  select array_agg(p.id), array_agg(p.type), array_agg(d.idf) into ids, types, idfs
     from day d, unnest(d.ids, d.types) p(id, type);
 end $$;
 
@@ -98,16 +97,17 @@ end $$;
 -- while they occur in at most 30 % of the memories (or 50) and in 8,000 places in all. A term counts once
 -- or twice per memory; a second scan, for the term marked '+', finds repeats. The weight of a term is
 -- idf^1.5. With T the sum over the terms and D the sum of the idf of the matching date terms, the score is
--- T (1 + D) + D. The date terms are returned for the vector channel, with the highest D (date), and the score of a memory
--- that has each word of the query once and that D (most).
+-- T (1 + D) + D. The memories that match a date are returned for the vector channel (recall_dates), with the highest D
+-- (date), and the score of a memory that has each word of the query once and that D (most).
 --
 -- Without statistics, or when most users have few memories, the planner would read all of a user's rows
 -- instead of the term index. With page and operator costs at zero, it chooses the plan with the fewest
 -- rows.
+drop function if exists oxbow.recall_text(text, text[], text[], text[], integer, oxbow.recall_filter); -- other columns
 create or replace function oxbow.recall_text(_user_id text, _types text[], _words text[], _dates text[],
   _limit integer, inout _filter oxbow.recall_filter,
   out ids uuid[], out types text[], out scores double precision[],
-  out dates tsquery[], out date_idfs double precision[], out date double precision, out most double precision)
+  out date_ids uuid[], out date_idfs double precision[], out date double precision, out most double precision)
 language plpgsql stable set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_sort = off set random_page_cost = 0 set cpu_operator_cost = 0
@@ -116,9 +116,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 declare
   _documents double precision;
   _average double precision;
-  _date_ids uuid[];
   _date_types text[];
-  _date_scores double precision[];
   _common text[];
   _common_idfs double precision[];
   _places double precision;
@@ -129,7 +127,7 @@ begin
   select sum(s.documents), greatest(sum(s.terms), 1) / greatest(sum(s.documents), 1) into _documents, _average
     from oxbow.memory_term_stats s where s.user_id = _user_id and s.memory_type = any(_types);
   if cardinality(_dates) > 0 then -- few queries have dates
-    select d.* into _date_ids, _date_types, _date_scores, dates, date_idfs
+    select d.* into date_ids, _date_types, date_idfs
       from oxbow.recall_dates(_user_id, _types, _dates, _documents) d;
   end if;
   if _documents > 12000 then
@@ -161,8 +159,8 @@ begin
     ), common as materialized (
       select c.term, c.idf ^ 1.5 as weight from unnest(_common, _common_idfs) c(term, idf)
     ), part as (
-      select p.id, p.type, k.weight * oxbow.bm25_tf(1, p.len / _average) as score, 0.0::double precision as date
-        from kept k, unnest(k.ids, k.types, k.lens) p(id, type, len)
+      select p.id, p.type, p.weight * oxbow.bm25_tf(1, p.len / _average) as score, 0.0::double precision as date
+        from (select unnest(k.ids) as id, unnest(k.types) as type, unnest(k.lens) as len, k.weight from kept k) p
       union all
       select t.memory_id, t.memory_type, c.weight * oxbow.bm25_tf(1, t.len / _average), 0
         from common c, lateral (
@@ -177,7 +175,7 @@ begin
           select t.memory_id, t.memory_type, t.len
             from oxbow.terms_found(_user_id, _types, k.query) t offset 0) t
       union all
-      select p.id, p.type, 0, p.idf from unnest(_date_ids, _date_types, _date_scores) p(id, type, idf)
+      select p.id, p.type, 0, p.idf from unnest(date_ids, _date_types, date_idfs) p(id, type, idf)
     ), best as (
       select p.id, max(p.type) as type, sum(p.score) * (1 + sum(p.date)) + sum(p.date) as score,
              max(sum(p.date)) over () as date

@@ -16,18 +16,22 @@ begin
         or exists (select from oxbow.memory_vectors v where v.user_id = _user_id and v.memory_type = t));
 end $$;
 
--- recall_dated raises the scores of the vector channel for memories with a date that the query names.
-create or replace function oxbow.recall_dated(_user_id text, _ids uuid[], _types text[], _scores double precision[],
-  _dates tsquery[], _idfs double precision[]) returns double precision[]
-language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+-- recall_dated raises the scores of the vector channel for memories with a date that the query names (recall_dates).
+drop function if exists oxbow.recall_dated(text, uuid[], text[], double precision[], tsquery[], double precision[]);
+create or replace function oxbow.recall_dated(_ids uuid[], _scores double precision[], _date_ids uuid[],
+  _date_idfs double precision[]) returns double precision[]
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 begin
   return (
-    select array_agg(v.score * (1 + coalesce((
-             select sum(d.idf) from unnest(_dates, _idfs) d(term, idf), oxbow.memory_terms t
-              where t.user_id = _user_id and t.memory_type = v.type and t.memory_id = v.id and t.tsv @@ d.term), 0))
-             order by v.nth)
-      from unnest(_ids, _types, _scores) with ordinality v(id, type, score, nth));
+    select array_agg(v.score * (1 + coalesce(v.date, 0)) order by v.nth)
+      from (select max(u.nth) as nth, max(u.score) as score, sum(u.date) as date
+              from (select v.id, v.nth, v.score, null::double precision as date
+                      from unnest(_ids, _scores) with ordinality v(id, score, nth)
+                    union all
+                    select d.id, null, null, d.idf from unnest(_date_ids, _date_idfs) d(id, idf)) u
+             group by u.id) v
+     where v.nth is not null);
 end $$;
 
 -- recall returns the memories of a user that match a query, best first.
@@ -166,9 +170,8 @@ begin
   _weight := oxbow.channel_weights();
   _vector := oxbow.recall_vector(recall.user_id, _types, recall.embedding, _weight.nearest + _results, _weight.unrelated,
     _text._filter);
-  if _text.dates is not null and _vector.ids is not null then
-    _vector.scores := oxbow.recall_dated(recall.user_id, _vector.ids, _vector.types, _vector.scores,
-      _text.dates, _text.date_idfs);
+  if _text.date_ids is not null and _vector.ids is not null then
+    _vector.scores := oxbow.recall_dated(_vector.ids, _vector.scores, _text.date_ids, _text.date_idfs);
   end if;
   if _time.side is not null then
     _text.scores := oxbow.recall_timed(recall.user_id, _text.ids, _text.types, _text.scores, _time.side, _time.began,
