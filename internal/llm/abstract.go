@@ -62,7 +62,9 @@ func (r *Reasoner) Abstract(ctx context.Context, d reasoner.Dense) (c reasoner.C
 		return c, nil
 	}
 	var refused notes
-	err = ask(ctx, r, question{purpose: "abstract", data: data, refused: &refused}, func(a answer.Conclusion) error {
+	q := question{purpose: "abstract", data: data, refused: &refused,
+		bounds: boundsFor(len(of), reasoner.MaxConclusion)}
+	err = ask(ctx, r, q, func(a answer.Conclusion) error {
 		c, refused = reasoner.Conclusion{}, notes{}
 		if a.Conclusion == "" {
 			return nil

@@ -23,8 +23,8 @@ const (
 )
 
 // decode decodes an answer that is one JSON object with only the members of into, a pointer to a struct, and with all
-// that may not be missing. It skips a fence around the object and any thinking before it.
-func decode(answer string, into any) error {
+// that may not be missing, unless the question is without it. It skips a fence around the object and any thinking before it.
+func decode(answer string, into any, without ...string) error {
 	answer = strings.TrimSpace(answer)
 	if thought, rest, ok := strings.Cut(answer, "</think>"); ok && strings.HasPrefix(thought, "<think>") {
 		answer = strings.TrimSpace(rest)
@@ -46,8 +46,9 @@ func decode(answer string, into any) error {
 	}
 	read := reflect.ValueOf(into).Elem()
 	for field, value := range read.Fields() {
-		if none, ok := field.Tag.Lookup("none"); ok && value.IsNil() {
-			return problemf("the member %q is missing: %s", field.Tag.Get("json"), none)
+		none, ok := field.Tag.Lookup("none")
+		if name := field.Tag.Get("json"); ok && value.IsNil() && !slices.Contains(without, name) {
+			return problemf("the member %q is missing: %s", name, none)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,10 @@ import (
 type question struct {
 	purpose string         // name of the prompt
 	schema  *answer.Schema // of the answer; ask sets it
+	without string         // a member of the answer that is not needed; "": none
 	data    any            // values for the prompt
 	refused *notes         // nil if the result records what was dropped
+	bounds  bounds         // of the answer; ask sets the widest if there are none
 }
 
 const (
@@ -36,9 +39,16 @@ const (
 // reports it to the model and asks once more. The error is an *UnavailableError, an *AnswerError, or the context's.
 func ask[A any](ctx context.Context, r *Reasoner, q question, use func(A) error) error {
 	q.schema = answer.SchemaOf(reflect.TypeFor[A]())
+	if q.without != "" {
+		delete(q.schema.Properties, q.without)
+		q.schema.Required = slices.DeleteFunc(q.schema.Required, func(name string) bool { return name == q.without })
+	}
+	if q.bounds == (bounds{}) {
+		q.bounds = widest
+	}
 	read := func(text string) error {
 		var a A
-		if err := decode(text, &a); err != nil {
+		if err := decode(text, &a, q.without); err != nil {
 			return err
 		}
 		return use(a)

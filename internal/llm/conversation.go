@@ -93,6 +93,20 @@ func listen(c reasoner.Conversation) *talk {
 	return t
 }
 
+// bytesPerEntry is how much a user says, at least, for each entry of a list in the answer.
+const bytesPerEntry = 25
+
+// bounds returns the bounds of an answer. A candidate is not much longer than its message.
+func (t *talk) bounds() bounds {
+	size, longest := 0, 0
+	for _, m := range t.said {
+		if m.New && m.Role == roleUser {
+			size, longest = size+len(m.Content), max(longest, len([]rune(m.Content)))
+		}
+	}
+	return boundsFor(max(size/bytesPerEntry, len(t.recalled)), longest*3/2)
+}
+
 func showHeld(ref string, h reasoner.Held) heldShown {
 	return heldShown{Ref: ref, Type: h.Type, Category: string(h.Category), Speaker: oneline.Shorten(h.Speaker,
 		maxName), Time: local(h.Time), Text: oneline.Shorten(h.Content, maxText)}

@@ -49,7 +49,7 @@ func (r *Reasoner) Judge(
 	judgements := make([]reasoner.Judgement, len(cases))
 	for _, b := range benches(now, cases, judgements) {
 		var refused notes
-		q := question{purpose: "judge", data: b.data, refused: &refused}
+		q := question{purpose: "judge", data: b.data, refused: &refused, bounds: boundsFor(len(b.data.Facts), reasoner.MaxWording)}
 		err := ask(ctx, r, q, func(a answer.Judgements) error {
 			refused = b.decide(a, judgements)
 			return nil

@@ -60,7 +60,8 @@ func (r *Reasoner) Reflect(ctx context.Context, batch reasoner.Batch) (proposals
 		return proposals, nil
 	}
 	shown := show(batch)
-	err = ask(ctx, r, question{purpose: "reflect", data: shown.data}, func(a answer.Reflection) error {
+	q := question{purpose: "reflect", data: shown.data, bounds: boundsFor(len(batch.Memories), reasoner.MaxWording)}
+	err = ask(ctx, r, q, func(a answer.Reflection) error {
 		proposals = shown.resolve(a)
 		return nil
 	})
@@ -69,7 +70,8 @@ func (r *Reasoner) Reflect(ctx context.Context, batch reasoner.Batch) (proposals
 
 // Review asks what should become of a trait.
 func (r *Reasoner) Review(ctx context.Context, c reasoner.Case) (verdict reasoner.Verdict, err error) {
-	err = ask(ctx, r, question{purpose: "review", data: showCase(c)}, func(a answer.Verdict) error {
+	q := question{purpose: "review", data: showCase(c), bounds: boundsFor(len(reasoner.Contexts), reasoner.MaxWording)}
+	err = ask(ctx, r, q, func(a answer.Verdict) error {
 		decided, err := verdictOf(a, c.Trait)
 		if err == nil {
 			verdict = decided
@@ -86,7 +88,11 @@ func (r *Reasoner) Extract(ctx context.Context, c reasoner.Conversation) (extrac
 	if !talk.worthAsking() {
 		return extraction, nil
 	}
-	err = ask(ctx, r, question{purpose: "extract", data: talk.data}, func(a answer.Extraction) error {
+	q := question{purpose: "extract", data: talk.data, bounds: talk.bounds()}
+	if len(talk.recalled) == 0 {
+		q.without = "used"
+	}
+	err = ask(ctx, r, q, func(a answer.Extraction) error {
 		extraction = talk.resolve(a)
 		return nil
 	})
@@ -101,7 +107,8 @@ func (r *Reasoner) Resolve(
 	resolutions := make([]reasoner.Resolution, len(conflicts))
 	for _, d := range dockets(now, conflicts, resolutions) {
 		var refused notes
-		q := question{purpose: "resolve", data: d.data, refused: &refused}
+		q := question{purpose: "resolve", data: d.data, refused: &refused,
+			bounds: boundsFor(len(d.data.Conflicts), reasoner.MaxWording)}
 		err := ask(ctx, r, q, func(a answer.Resolutions) error {
 			refused = d.decide(a, resolutions)
 			return nil

@@ -13,9 +13,10 @@ import (
 const maxGroup = 20 // maximum number of memories of a group in a prompt
 
 type mergeData struct {
-	Groups []groupShown
-	of     map[string]reasoner.Held
-	group  map[string]int
+	Groups  []groupShown
+	of      map[string]reasoner.Held
+	group   map[string]int
+	longest int // of the texts, in characters
 }
 
 type groupShown struct {
@@ -32,7 +33,8 @@ func (r *Reasoner) Merge(ctx context.Context, groups [][]reasoner.Held) (all []r
 		}
 		var refused notes
 		var same []reasoner.Same
-		err = ask(ctx, r, question{purpose: "merge", data: data, refused: &refused}, func(a answer.Merges) error {
+		q := question{purpose: "merge", data: data, refused: &refused, bounds: boundsFor(len(data.of), data.longest)}
+		err = ask(ctx, r, q, func(a answer.Merges) error {
 			same, refused = data.decide(a)
 			return nil
 		})
@@ -64,6 +66,7 @@ func showGroups(groups [][]reasoner.Held) (data *mergeData, rest [][]reasoner.He
 		for _, h := range group {
 			ref := fmt.Sprintf("m%d", len(data.of)+1)
 			data.of[ref], data.group[ref] = h, len(data.Groups)
+			data.longest = max(data.longest, len([]rune(h.Content)))
 			shown.Memories = append(shown.Memories, showHeld(ref, h))
 		}
 		data.Groups = append(data.Groups, shown)

@@ -27,7 +27,7 @@ type parameters struct {
 type format int
 
 const (
-	formatBounded format = iota // by schema, which the server enforces, with limits of lists
+	formatBounded format = iota // by schema, which the server enforces, with limits of lists and texts
 	formatSchema                // by schema without them
 	formatJSON                  // as any JSON; the prompt has the schema
 	formatNone                  // by the prompt only
@@ -68,7 +68,7 @@ func (t *negotiated) adapt(used parameters, x *provider.Exchange) bool {
 			return false
 		}
 		next.limit = limitNone
-	case mentions(said, "maxitems", "response_format", "response format", "json_object", "schema", "structured output", "grammar"):
+	case mentions(said, "maxitems", "maxlength", "response_format", "response format", "json_object", "schema", "structured output", "grammar"):
 		if used.format == formatNone {
 			return false
 		}
@@ -147,7 +147,11 @@ func (r *Reasoner) model(q question, how parameters) (llms.Model, []llms.CallOpt
 		if how.format != formatNone {
 			options = append(options, llms.WithJSONMode()) // ollamaServer adds the schema
 		}
-		client.Transport = ollamaServer{r.server, q.schema, how.format == formatBounded}
+		limits := &q.bounds
+		if how.format != formatBounded {
+			limits = nil
+		}
+		client.Transport = ollamaServer{r.server, q.schema, limits}
 		if _, err := url.Parse(r.cfg.URL); err != nil {
 			return nil, nil, err // the library would exit the program
 		}
@@ -166,7 +170,7 @@ func (r *Reasoner) model(q question, how parameters) (llms.Model, []llms.CallOpt
 	switch how.format {
 	case formatBounded, formatSchema:
 		if how.format == formatBounded {
-			client.Transport = boundedServer{r.server}
+			client.Transport = boundedServer{r.server, q.bounds}
 		}
 		made = append(made, openai.WithResponseFormat(&openai.ResponseFormat{Type: "json_schema",
 			JSONSchema: &openai.ResponseFormatJSONSchema{Name: q.purpose, Strict: true, Schema: q.schema}}))

@@ -21,7 +21,8 @@ func (r *Reasoner) Questions(ctx context.Context, recent reasoner.Batch) (questi
 		texts = append(texts, m.Content)
 	}
 	var refused notes
-	q := question{purpose: "question", data: show(recent).data, refused: &refused}
+	q := question{purpose: "question", data: show(recent).data, refused: &refused,
+		bounds: boundsFor(reasoner.MaxQuestions, reasoner.MaxWording)}
 	err = ask(ctx, r, q, func(a answer.Questions) error {
 		questions, refused = nil, notes{}
 		for _, asked := range a.Questions[:min(len(a.Questions), maxEntries)] {

@@ -49,7 +49,8 @@ func (r *Reasoner) Signals(ctx context.Context, t reasoner.Turns) (signals []rea
 			continue
 		}
 		var refused notes
-		err := ask(ctx, r, question{purpose: "signals", data: data, refused: &refused}, func(a answer.Signals) error {
+		q := question{purpose: "signals", data: data, refused: &refused, bounds: boundsFor(len(data.Turns), 0)}
+		err := ask(ctx, r, q, func(a answer.Signals) error {
 			refused = notes{}
 			for _, s := range bounded(&refused, a.Signals) {
 				turn, ok := place[s.Turn]

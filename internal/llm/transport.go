@@ -9,18 +9,51 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/provider"
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
 // maxAnswer is many times the size of an answer, in bytes.
 const maxAnswer = 8 << 20
 
-// boundedLists is the JSON of a list in a schema, without and with a limit. Texts cannot contain it, because JSON escapes
-// their quotes.
-var boundedLists = [2][]byte{[]byte(`"type":"array"`), fmt.Appendf(nil, `"type":"array","maxItems":%d`, maxEntries)}
+// bounds limits the lists and texts of an answer. Without limits, a small model that continues a list such as m1, m2, m3, or
+// repeats a word, does not find its end.
+type bounds struct {
+	entries    int // of a list
+	characters int // of a text
+}
 
-// boundedServer limits the lists of the answer's schema, where the library has no field for it. Without a limit, a small
-// model that continues a list such as m1, m2, m3 does not find its end.
-type boundedServer struct{ provider.Server }
+// widest is for long answers.
+var widest = bounds{maxEntries, reasoner.MaxSummary}
+
+// boundsFor returns the bounds of an answer that needs lists of n entries and texts of the given length. There are few
+// different ones, because servers and providers cache what they derive from a schema.
+func boundsFor(n, characters int) bounds {
+	b := widest
+	for _, entries := range []int{20, 10, 4} {
+		if n <= entries {
+			b.entries = entries
+		}
+	}
+	for _, most := range []int{400, 120} {
+		if characters <= most {
+			b.characters = most
+		}
+	}
+	return b
+}
+
+// limit writes the bounds into the JSON of a schema, where the libraries have no fields for them. Texts cannot contain
+// what it replaces, because JSON escapes their quotes.
+func (b bounds) limit(raw []byte) []byte {
+	raw = bytes.ReplaceAll(raw, []byte(`"type":"array"`), fmt.Appendf(nil, `"type":"array","maxItems":%d`, b.entries))
+	return bytes.ReplaceAll(raw, []byte(`"type":"string"`), fmt.Appendf(nil, `"type":"string","maxLength":%d`, b.characters))
+}
+
+// boundedServer limits the answer's schema.
+type boundedServer struct {
+	provider.Server
+	bounds
+}
 
 func (s boundedServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	raw, err := io.ReadAll(req.Body)
@@ -28,7 +61,7 @@ func (s boundedServer) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	req = req.Clone(req.Context())
-	send(req, bytes.ReplaceAll(raw, boundedLists[0], boundedLists[1]))
+	send(req, s.limit(raw))
 	return s.Server.RoundTrip(req)
 }
 
@@ -42,13 +75,13 @@ func send(req *http.Request, raw []byte) {
 // ollamaServer adds the options that the library lacks to requests.
 type ollamaServer struct {
 	provider.Server
-	schema  *answer.Schema // of the answer
-	bounded bool           // with limits of lists
+	schema *answer.Schema // of the answer
+	bounds *bounds        // nil: none
 }
 
 func (s ollamaServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
-	if err := tellOllama(req, s.schema, s.bounded); err != nil {
+	if err := tellOllama(req, s.schema, s.bounds); err != nil {
 		return nil, err
 	}
 	return s.Server.RoundTrip(req)
@@ -56,7 +89,7 @@ func (s ollamaServer) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // tellOllama sets the answer's schema, where the library can only request JSON. It also makes
 // Ollama refuse a prompt that is too long, instead of dropping the rules at its beginning.
-func tellOllama(req *http.Request, demanded *answer.Schema, bounded bool) error {
+func tellOllama(req *http.Request, demanded *answer.Schema, limits *bounds) error {
 	raw, err := io.ReadAll(req.Body)
 	if err != nil {
 		return err
@@ -72,8 +105,8 @@ func tellOllama(req *http.Request, demanded *answer.Schema, bounded bool) error 
 	if raw, err = json.Marshal(body); err != nil {
 		return err
 	}
-	if bounded {
-		raw = bytes.ReplaceAll(raw, boundedLists[0], boundedLists[1])
+	if limits != nil {
+		raw = limits.limit(raw)
 	}
 	send(req, raw)
 	return nil
