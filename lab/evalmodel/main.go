@@ -1,6 +1,7 @@
 // Command evalmodel runs everything that Oxbow asks a language model on 200 messages, half of them Chinese, with a real
 // model that is small and weak. It prints how many answers were usable, and what they cost, for each kind of request, and
-// how many refusals are in the log. It fails if a job is stuck or a row is invalid.
+// why parts of answers were refused. It fails if a job is stuck, a row is invalid, a request or its tokens are not
+// recorded, or a refusal is not in the log.
 //
 //	go -C lab run ./evalmodel [-messages 200] [-url URL -model NAME]
 //
@@ -50,11 +51,13 @@ func command(ctx context.Context, out io.Writer) {
 		language = must.Get(models.StartLanguage(ctx))
 		defer func() { must.OK(language.Close()) }()
 	}
+	language.URL = r.served.listen(language.URL)
 	r.reasoner = append(language.Env(), "OXBOW_REASONER_TIMEOUT="+timeout.String(),
 		fmt.Sprint("OXBOW_REASONER_MAX_TOKENS=", *tokens))
 	r.patience = *patience
 	begun := time.Now()
 	r.habits()
+	r.remember()
 	r.say(messages(*count))
 	r.work()
 	r.due()

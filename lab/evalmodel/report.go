@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -68,19 +72,10 @@ func (r *run) report(out io.Writer, took time.Duration) {
 
 func percent(n, of int) int { return (100*n + of/2) / max(of, 1) }
 
-// verify prints what was refused, and returns an error if a job or message is stuck, or a row is invalid.
+// verify prints what was refused, and returns an error if a job or message is stuck, a row is invalid, or something is not
+// recorded.
 func (r *run) verify(out io.Writer) (err error) {
-	reasons := map[string]int{}
-	for line := range strings.Lines(r.log.String()) {
-		if _, reason, ok := strings.Cut(line, "dropped a p"); ok {
-			reasons[strings.TrimSpace(reason)]++
-		}
-	}
-	total := 0
-	for _, n := range reasons {
-		total += n
-	}
-	fmt.Fprintf(out, "%d refusals in the log.\n", total)
+	err = errors.Join(r.refusals(out), r.costs(out))
 	for _, stuck := range []struct{ what, sql string }{
 		{"jobs that did not end", `select count(*) from oxbow.river_job where state not in ('completed', 'cancelled')`},
 		{"messages not extracted", `select count(*) from oxbow.messages where extracted_at is null`},
@@ -94,6 +89,58 @@ func (r *run) verify(out io.Writer) (err error) {
 	checked, wrong := r.oxbow(nil, "check")
 	fmt.Fprint(out, checked)
 	return errors.Join(err, wrong, r.diagnosed(out))
+}
+
+var quoted = regexp.MustCompile(`"[^"]*"|\d+`)
+
+// refusals prints why parts of answers were refused, and returns an error if the log lacks some.
+func (r *run) refusals(out io.Writer) error {
+	reasons, logged, total := map[string]int{}, map[string]int{}, 0
+	for line := range strings.Lines(r.log.String()) {
+		message, attributes, ok := strings.Cut(line, "dropped a p")
+		if !ok || !strings.Contains(message, "msg=") {
+			continue
+		}
+		purpose := "extract"
+		if _, after, ok := strings.Cut(attributes, "purpose="); ok {
+			purpose, _, _ = strings.Cut(after, " ")
+		}
+		_, reason, _ := strings.Cut(strings.TrimSpace(attributes), "reason=")
+		if unquoted, err := strconv.Unquote(reason); err == nil {
+			reason = unquoted
+		}
+		logged[purpose]++
+		reasons[purpose+": "+quoted.ReplaceAllString(reason, "…")]++
+		total++
+	}
+	fmt.Fprintf(out, "%d refusals in the log:\n", total)
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(out, "  %d × %s\n", reasons[reason], reason)
+	}
+	fmt.Fprintf(out, "%d refusals in the cycles of reflections.\n",
+		number[int64](r, `select coalesce(sum(jsonb_array_length(dropped)), 0) from oxbow.reflection_cycles`))
+	var err error
+	for purpose := range entries {
+		if logged[purpose] != r.served.refused[purpose] {
+			err = errors.Join(err, fmt.Errorf("%s: the answers have %d entries to refuse, the log %d", purpose,
+				r.served.refused[purpose], logged[purpose]))
+		}
+	}
+	return err
+}
+
+// costs returns an error if answers of the server or their tokens are not recorded.
+func (r *run) costs(out io.Writer) error {
+	recorded := must.Get(pgx.CollectExactlyOneRow(must.Get(r.pool.Query(r.ctx, `
+		select count(*) filter (where completion_tokens > 0)::int, coalesce(sum(prompt_tokens), 0)::int,
+		       coalesce(sum(completion_tokens), 0)::int from oxbow.llm_calls`)), pgx.RowToStructByPos[tokens]))
+	s := r.served.tokens
+	fmt.Fprintf(out, "The server gave %d answers to %d tokens in %d tokens, of which %d, %d and %d are recorded.\n",
+		s.Answers, s.In, s.Out, recorded.Answers, recorded.In, recorded.Out)
+	if s != recorded {
+		return errors.New("not all answers are recorded")
+	}
+	return nil
 }
 
 // diagnosed prints what the doctor found, and returns an error if anything is wrong but the settings of the server, which

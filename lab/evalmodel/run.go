@@ -31,12 +31,14 @@ type run struct {
 	health   string       // what the doctor found while the last worker ran
 	log      bytes.Buffer // of the workers
 	messages int
+	served   served
 }
 
 func newRun(ctx context.Context, dsn string, verbose bool) *run {
 	pool := must.Get(pgxpool.New(ctx, dsn))
 	return &run{ctx: ctx, dsn: dsn, pool: pool, client: must.Get(oxbow.New(pool, oxbow.WithoutUseReports())),
-		program: must.Get(program.Build(ctx)), verbose: verbose}
+		program: must.Get(program.Build(ctx)), verbose: verbose,
+		served: served{refused: map[string]int{}}}
 }
 
 // oxbow runs the program and returns what it prints.
@@ -86,6 +88,34 @@ func (r *run) habits() {
 	must.Get(r.oxbow(nil, "work", "--until-idle"))
 	for _, user := range []string{"mia", "lin"} {
 		must.Get(r.oxbow(nil, "reflect", user))
+	}
+}
+
+// remember stores what an application would, so that there is something to resolve, merge, draw conclusions from and
+// reflect on, whatever the model makes of the messages.
+func (r *run) remember() {
+	for _, known := range []struct {
+		users    [2]string
+		lunches  [4]string
+		replaced [4]string
+	}{
+		{[2]string{"mia", "tom"}, [4]string{"Lunch with Nora at the canteen: tomato soup.", "Had tomato soup for lunch with Nora at the canteen.",
+			"Tomato soup for lunch again, with Nora at the canteen.", "At the canteen with Nora for lunch: tomato soup."},
+			[4]string{"Works as a teacher at the school in Leeds.", "Works as a head teacher at the school in Leeds now.",
+				"The favourite drink is black coffee.", "The favourite drink is green tea, not black coffee."}},
+		{[2]string{"lin", "chen"}, [4]string{"中午和小王在食堂吃了番茄鸡蛋面。", "今天中午又和小王在食堂吃番茄鸡蛋面。",
+			"和小王在食堂吃午饭，番茄鸡蛋面。", "午饭还是食堂的番茄鸡蛋面，和小王一起。"},
+			[4]string{"在杭州的一家设计公司上班。", "现在在上海的一家设计公司上班。", "最喜欢喝的是黑咖啡。", "最喜欢喝的是绿茶，不再喝黑咖啡。"}},
+	} {
+		for _, user := range known.users {
+			at := time.Date(2026, 2, 2, 12, 0, 0, 0, time.UTC)
+			for i := range known.lunches {
+				day := at.AddDate(0, 0, 2*i)
+				must.Get(r.client.Remember(r.ctx, oxbow.NewMemory{UserID: user, Type: "episodic", Content: known.lunches[i],
+					SessionID: fmt.Sprint("lunch-", i), ValidAt: day}))
+				must.Get(r.client.Remember(r.ctx, oxbow.NewMemory{UserID: user, Type: "fact", Content: known.replaced[i], ValidAt: day}))
+			}
+		}
 	}
 }
 
