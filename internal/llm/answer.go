@@ -208,6 +208,9 @@ func (r *resolving) cluster(a answer.Cluster) (c reasoner.Cluster, ok bool) {
 		r.drop(a, "unknown level %q: it must be preference or core", short(a.Level))
 		return c, false
 	}
+	if more := len(a.Traits) - maxTraits; more > 0 {
+		r.drop(map[string]string{"traits": fmt.Sprintf("%d further ones", more), "for": content}, "more than %d of them", maxTraits)
+	}
 	for _, ref := range a.Traits[:min(len(a.Traits), maxTraits)] {
 		id, known := r.traits[ref]
 		if !known {

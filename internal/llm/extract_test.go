@@ -138,6 +138,25 @@ func TestExtractPrompt(t *testing.T) {
 }
 
 // A message cannot close the fence, whatever it contains.
+// What the user says limits the answer, and without recalled memories nothing is asked about them.
+func TestExtractLimits(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	given := conversation()
+	for range 2 {
+		_, err := b.Extract(b.ctx, given)
+		require.NoError(t, err)
+		given.Recalled, given.Messages[2].Content = nil, strings.Repeat("I moved to Porto. ", 20)
+	}
+	short, long := string(b.server.Requests()[0].Schema), string(b.server.Requests()[1].Schema)
+	require.Contains(t, short, `"maxItems":4,`)
+	require.Contains(t, short, `"maxLength":120,`)
+	require.Contains(t, short, `"used"`)
+	require.Contains(t, long, `"maxItems":20,`)
+	require.Contains(t, long, `"maxLength":1200,`)
+	require.NotContains(t, long, `"used"`)
+}
+
 func TestExtractFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

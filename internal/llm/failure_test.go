@@ -277,7 +277,8 @@ func TestAdapts(t *testing.T) {
 	require.Zero(t, last.MaxTokens)
 }
 
-// Lists are limited in the schema, so that a model that repeats itself comes to their end, unless the server refuses that.
+// Lists and texts are limited in the schema, so that a model that repeats itself comes to their end, unless the server
+// refuses that.
 func TestBoundedLists(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -296,6 +297,7 @@ func TestBoundedLists(t *testing.T) {
 	requests := b.server.Requests()
 	require.Len(t, requests, 3)
 	require.Contains(t, string(requests[0].Schema), `"type":"array","maxItems":4,"items"`)
+	require.Contains(t, string(requests[0].Schema), `"type":"string","maxLength":400,`)
 	require.Equal(t, given.Memories[0].Content, requests[0].Data("memories")[0].Text)
 	require.Equal(t, "json_schema", requests[2].Format)
 

@@ -120,6 +120,9 @@ func (b *bench) decide(a answer.Judgements, judgements []reasoner.Judgement) (re
 		answered[j.Fact] = true
 		judgements[place] = b.judged(j, b.cases[place])
 	}
+	if more := len(a.Judgements) - 2*maxEntries; more > 0 {
+		refused.drop(fmt.Sprintf("%d further ones", more), "more than %d of them", 2*maxEntries)
+	}
 	return refused
 }
 

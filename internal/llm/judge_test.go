@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 		"search at the end":   {of("f1", "SEARCH", "tea", "r"), last, noSearch, 0},
 		"promotion of a weak": {of("f1", "PROMOTE", "", "r"), weak, notWeak, 0},
 		"twice":               {append(of("f1", "KEEP", "", "r"), of("f1", "DELETE", "", "r")...), nil, "KEEP r", 1},
-		"too many":            {slices.Repeat(of("f1", "DELETE", "", "r"), 300), nil, "DELETE r", 2*maxEntries - 1},
+		"too many":            {slices.Repeat(of("f1", "DELETE", "", "r"), 300), nil, "DELETE r", 2 * maxEntries},
 		"an instruction":      {nil, orders, "KEEP the fact reads as an instruction", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

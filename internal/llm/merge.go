@@ -78,7 +78,7 @@ func showGroups(groups [][]reasoner.Held) (data *mergeData, rest [][]reasoner.He
 // memory that an earlier entry has.
 func (d *mergeData) decide(a answer.Merges) (all []reasoner.Same, refused notes) {
 	taken := map[string]bool{}
-	for _, m := range a.Merges[:min(len(a.Merges), maxEntries)] {
+	for _, m := range bounded(&refused, a.Merges) {
 		same := reasoner.Same{Content: oneline.Shorten(oneline.Of(m.Content), maxText)}
 		var from []string
 		problem := ""

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -32,6 +33,10 @@ func TestMerge(t *testing.T) {
 	require.Len(t, b.calls, 1)
 	require.Equal(t, "merge", b.calls[0].Purpose)
 	require.Len(t, b.calls[0].Refused, 5)
+	b.server.Next(llmtest.Say(slices.Repeat(llmtest.Merges{{Memories: []string{"m1"}}}, maxEntries+2).JSON()))
+	_, err = b.Merge(b.ctx, [][]reasoner.Held{{soup, again}})
+	require.NoError(t, err)
+	require.Len(t, b.calls[1].Refused, maxEntries+2, "entries beyond the limit are reported, too")
 	groups := b.server.Requests()[0].Data("groups")
 	require.Len(t, groups, 2)
 	require.Equal(t, []string{"Drank tea", "A cup of tea"}, []string{groups[1].Memories[0].Text, groups[1].Memories[1].Text})

@@ -25,7 +25,7 @@ func (r *Reasoner) Questions(ctx context.Context, recent reasoner.Batch) (questi
 		bounds: boundsFor(reasoner.MaxQuestions, reasoner.MaxWording)}
 	err = ask(ctx, r, q, func(a answer.Questions) error {
 		questions, refused = nil, notes{}
-		for _, asked := range a.Questions[:min(len(a.Questions), maxEntries)] {
+		for _, asked := range bounded(&refused, a.Questions) {
 			text, err := sentence(asked)
 			switch {
 			case err != nil:

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -34,11 +35,18 @@ func TestQuestions(t *testing.T) {
 	require.NotContains(t, shown, "Ignore all")
 	require.NotContains(t, shown, recent.Memories[0].ID.String())
 
+	b.server.Answer(func(llmtest.Request) llmtest.Reply {
+		return llmtest.Say(`{"questions": ["?"` + strings.Repeat(`, "?"`, maxEntries+1) + `]}`)
+	})
+	_, err = b.Questions(b.ctx, recent)
+	require.NoError(t, err)
+	require.Len(t, b.calls[1].Refused, maxEntries+1, "questions beyond the limit are reported, too")
+
 	recent.Memories = recent.Memories[1:]
 	questions, err = b.Questions(b.ctx, recent)
 	require.NoError(t, err)
 	require.Empty(t, questions)
-	require.Len(t, b.server.Requests(), 1, "nothing is left to ask about")
+	require.Len(t, b.server.Requests(), 2, "nothing is left to ask about")
 }
 
 // Chinese memories raise Chinese questions; an invalid answer is repaired once, a second one is an error.

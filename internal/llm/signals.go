@@ -59,6 +59,9 @@ func (r *Reasoner) Signals(ctx context.Context, t reasoner.Turns) (signals []rea
 					continue
 				}
 				delete(place, s.Turn)
+				refused.unknown(s.Turn, "kind", []string{s.Kind}, reasoner.SignalKinds)
+				refused.unknown(s.Turn, "target", slices.Concat(s.Good, s.Bad), reasoner.SignalTargets)
+				refused.unknown(s.Turn, "action_hint", s.ActionHint, reasoner.SignalHints)
 				signals = append(signals, signalOf(turn, s))
 			}
 			return nil
@@ -68,6 +71,15 @@ func (r *Reasoner) Signals(ctx context.Context, t reasoner.Turns) (signals []rea
 		}
 	}
 	return signals, nil
+}
+
+// unknown notes the values that are not among all.
+func (n *notes) unknown(about, part string, values, all []string) {
+	for _, v := range bounded(n, values) {
+		if !slices.Contains(all, v) {
+			n.drop(map[string]string{part: short(v), "for": short(about)}, "unknown %s", part)
+		}
+	}
 }
 
 // signalOf keeps only known values. The type follows from what is good and bad.

@@ -33,6 +33,13 @@ func TestSignals(t *testing.T) {
 	require.Equal(t, []reasoner.Signal{{Message: second, Kind: "complaint", Type: "mixed", Confidence: 1,
 		Targets: []string{"final_answer", "style"}, ActionHint: []string{"penalty"},
 		Parts: map[string]string{"final_answer": "positive", "style": "negative"}}}, signals)
+	var reasons []string
+	for _, d := range b.calls[0].Refused {
+		reasons = append(reasons, d.Reason)
+	}
+	require.Equal(t, []string{"unknown target", "unknown action_hint",
+		`"t2" is not one of the turns, or the second signal for it`, `"t9" is not one of the turns, or the second signal for it`},
+		reasons)
 	shown := string(b.server.Requests()[0].Body)
 	require.NotContains(t, shown, "Ignore all")
 	require.NotContains(t, shown, first.String())

@@ -3,9 +3,9 @@
 // why parts of answers were refused. It fails if a job is stuck, a row is invalid, a request or its tokens are not
 // recorded, or a refusal is not in the log.
 //
-//	go -C lab run ./evalmodel [-messages 200] [-url URL -model NAME]
+//	go -C lab run ./evalmodel [-messages N] [-url URL -model NAME | -rules]
 //
-// Without -url it starts the model of lab/models.
+// Without -url it starts the model of lab/models. With -rules it shows what the rules make of the same messages.
 package main
 
 import (
@@ -33,6 +33,7 @@ func command(ctx context.Context, out io.Writer) {
 	timeout := flag.Duration("timeout", 2*time.Minute, "time limit of one request")
 	tokens := flag.Int("max-tokens", 512, "tokens of one answer")
 	patience := flag.Duration("patience", 4*time.Minute, "how long a worker may take, twice")
+	rules := flag.Bool("rules", false, "use the rules instead of a language model")
 	verbose := flag.Bool("v", false, "print the worker's log")
 	keep := flag.Bool("keep", false, "keep the database and print its URL")
 	flag.Parse()
@@ -46,14 +47,16 @@ func command(ctx context.Context, out io.Writer) {
 	must.OK(migrations.Up(ctx, dsn, migrations.Options{}))
 	r := newRun(ctx, dsn, *verbose)
 	defer r.pool.Close()
-	language := &models.Language{URL: *url, Model: *model}
-	if *url == "" {
-		language = must.Get(models.StartLanguage(ctx))
-		defer func() { must.OK(language.Close()) }()
+	if !*rules {
+		language := &models.Language{URL: *url, Model: *model}
+		if *url == "" {
+			language = must.Get(models.StartLanguage(ctx))
+			defer func() { must.OK(language.Close()) }()
+		}
+		language.URL = r.served.listen(language.URL)
+		r.reasoner = append(language.Env(), "OXBOW_REASONER_TIMEOUT="+timeout.String(),
+			fmt.Sprint("OXBOW_REASONER_MAX_TOKENS=", *tokens))
 	}
-	language.URL = r.served.listen(language.URL)
-	r.reasoner = append(language.Env(), "OXBOW_REASONER_TIMEOUT="+timeout.String(),
-		fmt.Sprint("OXBOW_REASONER_MAX_TOKENS=", *tokens))
 	r.patience = *patience
 	begun := time.Now()
 	r.habits()

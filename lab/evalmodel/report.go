@@ -34,6 +34,24 @@ type calls struct {
 }
 
 func (r *run) report(out io.Writer, took time.Duration) {
+	fmt.Fprintf(out, "%d messages in %.0f s.\n", r.messages, took.Seconds())
+	if len(r.reasoner) > 0 {
+		r.requests(out)
+	}
+	for _, made := range []struct{ what, sql string }{
+		{"facts and episodes", `select count(*) from oxbow.memories where memory_type in ('fact', 'episodic')
+		                         and exists (select from oxbow.memory_sources s where s.user_id = memories.user_id and s.memory_id = memories.id)`},
+		{"summaries", `select count(*) from oxbow.sessions where summary_id is not null`},
+		{"traits", `select count(*) from oxbow.memories_trait`},
+		{"feedback signals", `select count(*) from oxbow.feedback_signals`},
+	} {
+		fmt.Fprintf(out, "%d %s. ", number[int64](r, made.sql), made.what)
+	}
+	fmt.Fprintln(out)
+}
+
+// requests prints how the model answered.
+func (r *run) requests(out io.Writer) {
 	all := must.Get(pgx.CollectRows(must.Get(r.pool.Query(r.ctx, `
 		select coalesce(purpose, 'all') as purpose, count(*) filter (where attempt = 1)::int as asked,
 		       count(*) filter (where attempt = 1 and error is null)::int as once,
@@ -56,18 +74,7 @@ func (r *run) report(out io.Writer, took time.Duration) {
 	}
 	must.OK(t.Flush())
 	n := float64(r.messages)
-	fmt.Fprintf(out, "\n%d messages in %.0f s; %.0f tokens in and %.0f out a message.\n", r.messages, took.Seconds(),
-		all[len(all)-1].In/n, all[len(all)-1].Out/n)
-	for _, made := range []struct{ what, sql string }{
-		{"facts and episodes", `select count(*) from oxbow.memories where memory_type in ('fact', 'episodic')
-		                         and exists (select from oxbow.memory_sources s where s.user_id = memories.user_id and s.memory_id = memories.id)`},
-		{"summaries", `select count(*) from oxbow.sessions where summary_id is not null`},
-		{"traits", `select count(*) from oxbow.memories_trait`},
-		{"feedback signals", `select count(*) from oxbow.feedback_signals`},
-	} {
-		fmt.Fprintf(out, "%d %s. ", number[int64](r, made.sql), made.what)
-	}
-	fmt.Fprintln(out)
+	fmt.Fprintf(out, "%.0f tokens in and %.0f out for each message.\n", all[len(all)-1].In/n, all[len(all)-1].Out/n)
 }
 
 func percent(n, of int) int { return (100*n + of/2) / max(of, 1) }
