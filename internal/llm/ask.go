@@ -25,6 +25,7 @@ type question struct {
 	without string         // a member of the answer that is not needed; "": none
 	data    any            // values for the prompt
 	refused *notes         // nil if the result records what was dropped
+	shorter bool           // if an answer is cut off, the caller asks about less; a repair would be cut off, too
 	bounds  bounds         // of the answer; ask sets the widest if there are none
 }
 
@@ -61,9 +62,15 @@ func ask[A any](ctx context.Context, r *Reasoner, q question, use func(A) error)
 			return err
 		}
 		bad = &reasoner.AnswerError{Problem: p.Error(), Answer: oneline.Shorten(answer, quotedAnswer)}
+		if q.shorter && strings.HasPrefix(bad.Problem, cutOff) {
+			break
+		}
 	}
 	return bad
 }
+
+// cutOff begins the problem of an answer that reached the limit of tokens.
+const cutOff = "the answer was cut off"
 
 // problem is an error in an answer, worded for the model.
 type problem string
@@ -149,7 +156,7 @@ func (r *Reasoner) send(
 			r.negotiated.lengthen(how, r.cfg.MaxTokens)
 		}
 		// The repair does not show the answer: it is long, and a model that repeated itself would go on.
-		return "", x, problemf("the answer was cut off after %d tokens: it has to be shorter",
+		return "", x, problemf(cutOff+" after %d tokens: it has to be shorter",
 			usage.CompletionTokens)
 	case choice.StopReason == "content_filter":
 		return choice.Content, x, problemf("the answer was withheld by the provider's content filter")

@@ -93,6 +93,16 @@ func listen(c reasoner.Conversation) *talk {
 	return t
 }
 
+// asked returns the number of new messages. Those of an unusable answer are asked about again one by one.
+func (t *talk) asked() (n int) {
+	for _, m := range t.said {
+		if m.New {
+			n++
+		}
+	}
+	return n
+}
+
 // bytesPerEntry is how much a user says, at least, for each entry of a list in the answer.
 const bytesPerEntry = 25
 

@@ -37,7 +37,6 @@ func TestExtractRepair(t *testing.T) {
 		"sources are objects": {llmtest.Say(`{"candidates": [{"sources": [{"m": "Porto"}]}], "used": []}`),
 			"must not be a JSON object"},
 		"two answers":  {llmtest.Say(nothing + nothing), "something follows"},
-		"cut off":      {llmtest.Truncated(nothing), "cut off after 80 tokens"},
 		"filtered":     {llmtest.Filtered(), "content filter"},
 		"empty":        {llmtest.Say(""), "empty"},
 		"a reflection": {llmtest.Say(llmtest.Reflection{}.JSON()), "a member that the schema does not have"},
@@ -66,6 +65,27 @@ func TestExtractRepair(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A cut-off answer about several messages is not repaired, because they are asked about one by one next. One about a
+// single message is.
+func TestExtractCutOff(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.server.Answer(func(llmtest.Request) llmtest.Reply { return llmtest.Truncated(llmtest.Extraction{}.JSON()) })
+	given := conversation()
+	_, err := b.Extract(b.ctx, given)
+	require.ErrorAs(t, err, new(*reasoner.AnswerError))
+	require.Len(t, b.calls, 1)
+	require.ErrorContains(t, b.calls[0].Err, "cut off after 80 tokens")
+
+	given.Messages = given.Messages[:3]
+	given.Messages[1].New = false
+	_, err = b.Extract(b.ctx, given)
+	require.ErrorAs(t, err, new(*reasoner.AnswerError))
+	require.Len(t, b.calls, 3)
+	repair := b.server.Requests()[2].Messages
+	require.Contains(t, repair[len(repair)-1].Content, "cut off after 80 tokens")
 }
 
 // Failures that only waiting or a person can fix, for both questions.

@@ -149,7 +149,7 @@ func TestExtractLimits(t *testing.T) {
 		given.Recalled, given.Messages[2].Content = nil, strings.Repeat("I moved to Porto. ", 20)
 	}
 	short, long := string(b.server.Requests()[0].Schema), string(b.server.Requests()[1].Schema)
-	require.Contains(t, short, `"maxItems":4,`)
+	require.Contains(t, short, `"maxItems":3,`)
 	require.Contains(t, short, `"maxLength":120,`)
 	require.Contains(t, short, `"used"`)
 	require.Contains(t, long, `"maxItems":20,`)

@@ -296,7 +296,7 @@ func TestBoundedLists(t *testing.T) {
 	}
 	requests := b.server.Requests()
 	require.Len(t, requests, 3)
-	require.Contains(t, string(requests[0].Schema), `"type":"array","maxItems":4,"items"`)
+	require.Contains(t, string(requests[0].Schema), `"type":"array","maxItems":3,"items"`)
 	require.Contains(t, string(requests[0].Schema), `"type":"string","maxLength":400,`)
 	require.Equal(t, given.Memories[0].Content, requests[0].Data("memories")[0].Text)
 	require.Equal(t, "json_schema", requests[2].Format)
@@ -306,7 +306,7 @@ func TestBoundedLists(t *testing.T) {
 	require.NoError(t, err)
 	requests = b.server.Requests()[3:]
 	require.Len(t, requests, 2)
-	require.Contains(t, string(requests[0].Schema), `"maxItems":4`)
+	require.Contains(t, string(requests[0].Schema), `"maxItems":3`)
 	require.NotContains(t, string(requests[1].Schema), "maxItems")
 	require.NotEmpty(t, requests[1].Schema)
 }

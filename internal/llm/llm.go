@@ -88,7 +88,7 @@ func (r *Reasoner) Extract(ctx context.Context, c reasoner.Conversation) (extrac
 	if !talk.worthAsking() {
 		return extraction, nil
 	}
-	q := question{purpose: "extract", data: talk.data, bounds: talk.bounds()}
+	q := question{purpose: "extract", data: talk.data, bounds: talk.bounds(), shorter: talk.asked() > 1}
 	if len(talk.recalled) == 0 {
 		q.without = "used"
 	}

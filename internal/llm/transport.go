@@ -29,7 +29,7 @@ var widest = bounds{maxEntries, reasoner.MaxSummary}
 // different ones, because servers and providers cache what they derive from a schema.
 func boundsFor(n, characters int) bounds {
 	b := widest
-	for _, entries := range []int{20, 10, 4} {
+	for _, entries := range []int{20, 10, 3} {
 		if n <= entries {
 			b.entries = entries
 		}

@@ -137,9 +137,9 @@ func (r *run) due() {
 	must.Get(r.oxbow(nil, "jobs", "run", "sweep"))
 }
 
-// unfinished counts the jobs of users, and messages, that a worker has not come to the end of.
+// unfinished counts the jobs of users, and messages, that a worker has not come to the end of. The sweep enqueues some.
 const unfinished = `select (select count(*) from oxbow.river_job
-	                     where args ->> 'user_id' is not null and state not in ('completed', 'cancelled', 'discarded'))
+	                     where (args ->> 'user_id' is not null or kind = 'sweep') and state not in ('completed', 'cancelled', 'discarded'))
 	                 + (select count(*) from oxbow.messages where extracted_at is null)`
 
 // work runs a worker until nothing waits, or the patience is over. What would be retried later is retried soon.
