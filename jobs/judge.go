@@ -58,6 +58,7 @@ func (w *judgeWorker) judge(ctx context.Context, job *river.Job[JudgeArgs]) erro
 	if len(messages) == 0 || !messages[len(messages)-1].Fresh {
 		return completing(ctx, w.DB, job, func(pgx.Tx) error { return nil })
 	}
+	messages = fewer(messages, job.Attempt)
 	turns, questions := turnsOf(messages)
 	var signals []reasoner.Signal
 	if len(turns) > 0 && !person.OptedOut {
@@ -93,6 +94,12 @@ func (w *judgeWorker) judge(ctx context.Context, job *river.Job[JudgeArgs]) erro
 		failpoint.Reach(failpoint.JudgeCommitted)
 	}
 	return err
+}
+
+// fewer halves the fresh messages with each attempt, because an answer about many may be unusable, such as too long.
+func fewer(messages []store.TurnMessage, attempt int) []store.TurnMessage {
+	first := slices.IndexFunc(messages, func(m store.TurnMessage) bool { return m.Fresh })
+	return messages[:first+max(1, (len(messages)-first)>>(attempt-1))]
 }
 
 // turnsOf returns the turns of a conversation that are to be judged, and for each the question of the answer before it.
