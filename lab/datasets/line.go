@@ -21,7 +21,7 @@ type line struct {
 	// of memories and points
 	ID       string         `json:"id,omitempty"`
 	Session  string         `json:"session,omitempty"`
-	Seq      int            `json:"seq,omitempty"`
+	Seq      int            `json:"seq,omitempty"` // from 1; 0 would be left out, and the message stored as the latest
 	Speaker  string         `json:"speaker,omitempty"`
 	Role     string         `json:"role,omitempty"`
 	At       *time.Time     `json:"at,omitempty"` // also of questions: when they are asked

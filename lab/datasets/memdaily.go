@@ -74,7 +74,7 @@ func (t trajectory) lines(user, id, category string) (lines []line) {
 	message := func(mid int) string { return fmt.Sprintf("%s-%d", id, mid) }
 	for _, m := range t.Messages {
 		at := chineseTime(m.Time)
-		lines = append(lines, line{Type: "memory", User: user, ID: message(m.ID), Session: id, Seq: m.ID, Role: "user",
+		lines = append(lines, line{Type: "memory", User: user, ID: message(m.ID), Session: id, Seq: m.ID + 1, Role: "user",
 			At: &at, Content: m.Message})
 	}
 	gold := []string{}

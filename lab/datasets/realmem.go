@@ -70,7 +70,7 @@ func realmemPerson(person string, file realmemFile) (lines []line) {
 				speaker = strings.ReplaceAll(person, "_", " ")
 			}
 			lines = append(lines, line{Type: "memory", User: person, ID: fmt.Sprintf("%s-%d", s.UUID, i), Session: s.UUID,
-				Seq: i, Speaker: speaker, Role: strings.ToLower(turn.Speaker), At: &at, Content: turn.Content})
+				Seq: i + 1, Speaker: speaker, Role: strings.ToLower(turn.Speaker), At: &at, Content: turn.Content})
 			if !turn.IsQuery || i+1 == len(s.Turns) {
 				continue
 			}
