@@ -169,7 +169,7 @@ chaos: ## kill processes and cut connections for MINUTES a seed, then check the 
 	@bin/chaosctl --minutes $(MINUTES) $(SEED) $(SEEDS)
 
 .PHONY: versus
-versus: ## measure Oxbow beside other memories on the data sets in EVALUATIONS (VERSUS="-users 2 -rivals mem0")
+versus: ## measure Oxbow beside other memories on the data sets in EVALUATIONS (VERSUS="-users locomo=2 -rivals mem0")
 	@./scripts/setup --for-tests
 	go -C lab run ./versus $(VERSUS) $(abspath $(wildcard $(EVALUATIONS)/*.jsonl*))
 

@@ -37,13 +37,14 @@ type run struct {
 	sets   []*set
 	rivals []*rival
 	rounds int
-	users  int // of each set; 0: all
+	users  users
 }
 
 func command(ctx context.Context, out io.Writer) {
 	r := &run{ctx: ctx, out: out, root: must.Get(program.Root(ctx))}
 	flag.IntVar(&r.rounds, "rounds", 3, "rounds, each with all rivals in turn (0: only report the results)")
-	flag.IntVar(&r.users, "users", 0, "only so many users of each file, those with the fewest memories (0: all)")
+	flag.Var(&r.users, "users", "only so many users of files, those with the fewest memories, such as locomo=2,memdaily=1 "+
+		"(default: all)")
 	names := flag.String("rivals", ".", "regular expression that selects rivals")
 	kept := flag.String("results", "", "file that keeps figures between runs; medians are over all of them")
 	page := flag.String("page", "", "page of Markdown to write")
@@ -77,7 +78,7 @@ func (r *run) prepare(selected *regexp.Regexp, files []string) {
 		must.OK(errors.New("expected files in the format of oxbow eval"))
 	}
 	for _, name := range files {
-		r.sets = append(r.sets, readSet(name, r.users))
+		r.sets = append(r.sets, readSet(name, r.users[setName(name)]))
 	}
 	for i := range rivals {
 		if selected.MatchString(rivals[i].name) {

@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,13 +48,35 @@ type question struct {
 // limit is the largest k of recall@k. To find that many sessions, more memories are asked for, as by oxbow eval.
 const limit = 10
 
+// users are the numbers of users to measure, by the name of the set; all of other sets. It is a flag.
+type users map[string]int
+
+func (u *users) String() string { return "" }
+
+func (u *users) Set(text string) error {
+	*u = users{}
+	for part := range strings.SplitSeq(text, ",") {
+		name, number, _ := strings.Cut(part, "=")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 {
+			return fmt.Errorf("%q is not NAME=NUMBER", part)
+		}
+		(*u)[name] = n
+	}
+	return nil
+}
+
+func setName(file string) string {
+	name, _, _ := strings.Cut(filepath.Base(file), ".")
+	return name
+}
+
 // readSet reads a file without the questions that have no answer. users limits it to the users with the fewest
 // memories.
 func readSet(name string, users int) *set {
 	file := must.Get(os.Open(name))
 	defer func() { must.OK(file.Close()) }()
-	base, _, _ := strings.Cut(filepath.Base(name), ".")
-	s := &set{name: base, sessions: map[[2]string]string{}, depth: limit}
+	s := &set{name: setName(name), sessions: map[[2]string]string{}, depth: limit}
 	lines := must.Get(jsonl.NewReader(file))
 	size := map[string]int{}
 	for lines.Next() {

@@ -45,6 +45,15 @@ func TestReadSet(t *testing.T) {
 	require.Len(t, s.questions, 1)
 }
 
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	var u users
+	require.NoError(t, u.Set("locomo=2,lifebench-zh=1"))
+	require.Equal(t, users{"locomo": 2, "lifebench-zh": 1}, u)
+	require.ErrorContains(t, u.Set("2"), "is not NAME=NUMBER")
+	require.Equal(t, "lifebench-zh", setName("eval/lifebench-zh.jsonl.gz"))
+}
+
 func TestQuestionsOfATimeComeBeforeLaterMemories(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "life.jsonl")
