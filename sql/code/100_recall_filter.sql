@@ -17,7 +17,7 @@ return oxbow.is_attached(_memory) or exists (select from oxbow.memories s
                   and s.id = (_memory).superseded_by and s.content_hash = (_memory).content_hash);
 
 -- recall_passes reports whether a memory passes the filter. With history, the versions of all times, or up to valid,
--- pass, except mere repetitions and, with now, those that were never true. In the mode debug, forgotten and ended
+-- pass, except mere repetitions and, with now, those that were never true and those past expires_at. In the mode debug, forgotten and ended
 -- memories pass too; in the mode normal, only summaries and full memories with enough weight pass. The planner inlines
 -- this function, so the call costs nothing.
 create or replace function oxbow.recall_passes(_memory oxbow.memories, _filter oxbow.recall_filter) returns boolean
@@ -27,6 +27,7 @@ return _memory.sensitivity < 2
      or oxbow.recallable(_memory.forgotten_at, _memory.memory_type, oxbow.recall_stage(_memory, _filter))
    and case when (_filter).history and _memory.memory_type <> 'trait'
      then coalesce(_memory.valid_at, _memory.created_at) <= coalesce((_filter).valid, 'infinity')
+       and coalesce(_memory.expires_at > (_filter).now, true)
        and (_memory.expired_at is null
          or _memory.invalid_at > coalesce(_memory.valid_at, _memory.created_at)
          or (_filter).now is null
