@@ -1,7 +1,7 @@
 -- Times in a question that are relative to the day on which it is asked ("last spring", 三天前), and seasons, quarters
 -- and holidays. internal/reasoner/when reads them in messages.
 
--- times_number returns the number of a word: 12, twelve, 十二, few. Half is 0.5; null is no number.
+-- times_number returns the number of a word: 12, twelve, 十二, few. Half is 0.5; another word is null.
 create or replace function oxbow.times_number(word text) returns double precision
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -9,7 +9,7 @@ declare
 begin
   return case
     when digits ~ '^[0-9]{1,4}$' then digits::double precision
-    when digits like '%十%' then coalesce(nullif(split_part(digits, '十', 1), '')::integer, 1) * 10
+    when digits ~ '^[0-9]?十[0-9]?$' then coalesce(nullif(split_part(digits, '十', 1), '')::integer, 1) * 10
       + coalesce(nullif(split_part(digits, '十', 2), '')::integer, 0)
     else ('{"a": 1, "an": 1, "half": 0.5, "half a": 0.5, "half an": 0.5, "半": 0.5, "couple": 2, "few": 3, "several": 4,
       "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -125,8 +125,11 @@ declare
   latest integer;
   terms text[] := '{}';
 begin
-  for found in
-    select regexp_matches(query, '(?<![期周拜第])(' || string_agg(h.names, '|') || ')', 'gi') from oxbow.holidays() h
+  for found in -- each once: a hostile query repeats one hundreds of times
+    select array[lower(f.found[1])]
+      from regexp_matches(query, (select '(?<![期周拜第])(' || string_agg(h.names, '|') || ')' from oxbow.holidays() h), 'gi')
+             with ordinality f(found, nth)
+     group by lower(f.found[1]) order by min(f.nth)
   loop
     select h.* into holiday from oxbow.holidays() h where found[1] ~* ('^(?:' || h.names || ')$') limit 1;
     latest := this_year - coalesce((oxbow.holiday_on(holiday.rule, this_year) + holiday.begins > today)::integer, 0);
@@ -136,9 +139,9 @@ begin
         when 'last' then latest - (oxbow.holiday_on(holiday.rule, latest) + holiday.ends >= today)::integer
         when 'this' then this_year
         when 'next' then latest + 1 end);
-    continue when query ~* ('\m(?:before|after) ' || found[1]) or query ~ (found[1] || '[之以]?[前后]') or y is null
+    continue when query ~* ('\m(?:before|after) ' || found[1]) or query ~* (found[1] || '[之以]?[前后]') or y is null
       and query !~* ('(?:\m(?:over|during|on|at|around|for) (?:the )?|[我你他她们])' || found[1])
-      and query !~ (found[1] || '(?:那天|当天|的时候|[我你他她])');
+      and query !~* (found[1] || '(?:那天|当天|的时候|[我你他她])');
     terms := terms || coalesce(oxbow.span_terms(oxbow.holiday_on(holiday.rule, coalesce(y, latest)) + holiday.begins,
       oxbow.holiday_on(holiday.rule, coalesce(y, latest)) + holiday.ends), '{}');
     if y is null then
@@ -356,10 +359,11 @@ begin
                   group by t.term order by min(t.nth) limit 40);
 end $$;
 
--- day_of returns the day of a moment in the user's time zone; null outside the years 2 to 9998.
+-- day_of returns the day of a moment in the user's time zone; null outside the years 10 to 9998, so that query_times
+-- finds years around it.
 create or replace function oxbow.day_of(_user_id text, _at timestamptz) returns date
 language sql stable parallel safe
-return case when _at >= '0002-01-01' and _at < '9999-01-01' then
+return case when _at >= '0010-01-01' and _at < '9999-01-01' then
   (_at at time zone coalesce((select u.timezone from oxbow.users u where u.user_id = _user_id), 'UTC'))::date end;
 
 -- names_time reports whether a query may contain a time that query_times reads.
@@ -384,7 +388,7 @@ declare
   rest text;
   lexemes text[];
 begin
-  if today between '0002-01-01' and '9998-12-31' then
+  if today between '0010-01-01' and '9998-12-31' then
     select t.terms, t.rest into relative, rest from oxbow.query_times(asked, today) t;
   end if;
   select (relative || d.terms)[:40] into dates from oxbow.query_dates(coalesce(rest, asked)) d;
