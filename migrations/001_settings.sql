@@ -85,9 +85,13 @@ create table oxbow.settings (
          'short_preference, fact, skill and temporary')),
   constraint recall_setting check (key <> 'recall'
     or jsonb_typeof(value) = 'object'
+      and value - '{text,vector,entity,nearest,unrelated,related}'::text[] = '{}'
       and not value @? '$.* ? ((@ >= 0 && @ <= 1000) is unknown || !(@ >= 0 && @ <= 1000))'
-    or oxbow.reject('recall', value::text, 'must be an object in which text, vector, entity, nearest, '
-         'unrelated and related are from 0 to 1000')),
+      and not value @? '$.nearest ? (@.floor() != @)'
+      and (not value ?| '{unrelated,related}'
+        or coalesce(value -> 'unrelated' < value -> 'related' and value -> 'related' <= '1', false))
+    or oxbow.reject('recall', value::text, 'must be an object in which text, vector and entity are from 0 to 1000, '
+         'nearest is a whole number from 0 to 1000, and unrelated is less than related, both from 0 to 1')),
   constraint switch_setting check (key not in ('reconcile', 'merge', 'patterns')
     or value in ('{"enabled": true}', '{"enabled": false}')
     or oxbow.reject(key, value::text, 'must be an object with enabled, true or false')),

@@ -204,9 +204,11 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		"conversations.policies": {`{"policies": {"fact": "newest"}}`, `{"policies": {"fruit": "latest_wins"}}`,
 			`{"policies": {"fact": 1}}`, `{"policies": {"fact": null}}`, `{"policies": "latest_wins"}`, `{"policies": null}`},
 		"conversations.ended_session": {`{"ended_session": "ignore"}`, `{"ended_session": null}`},
-		"recall":                      {`7`, `{"text": "x"}`, `{"vector": "NaN"}`, `{"entity": -1}`},
-		"reconcile":                   {`{}`, `3`, `{"enabled": "no"}`},
-		"merge":                       {`[]`, `{"enabled": 3}`, `{"enabled": null}`, `{"enabled": true, "x": 1}`},
+		"recall": {`7`, `[]`, `{"text": "x"}`, `{"vector": "NaN"}`, `{"entity": -1}`, `{"vectors": 1}`,
+			`{"nearest": 2.5}`, `{"unrelated": 0.9}`, `{"related": 0.9}`, `{"unrelated": 0.5, "related": 0.5}`,
+			`{"unrelated": 0.5, "related": 1.1}`, `{"unrelated": null, "related": 1}`},
+		"reconcile": {`{}`, `3`, `{"enabled": "no"}`},
+		"merge":     {`[]`, `{"enabled": 3}`, `{"enabled": null}`, `{"enabled": true, "x": 1}`},
 	} {
 		for _, value := range values {
 			name, _, _ := strings.Cut(key, ".")
@@ -216,6 +218,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 	exec(t, tx, fmt.Sprintf(set, "conversations",
 		`{"quiet_seconds": 0, "messages": 1, "policies": {"fact": "version_keep"}}`))
 	exec(t, tx, fmt.Sprintf(set, "recall", `{"text": 0.5, "vector": 1, "entity": 0}`))
+	exec(t, tx, fmt.Sprintf(set, "recall", `{"nearest": 100, "unrelated": 0, "related": 0.4}`))
 	exec(t, tx, fmt.Sprintf(set, "merge", `{"enabled": false}`))
 }
 
