@@ -147,7 +147,7 @@ func (r *resolving) pattern(a answer.Pattern) (p reasoner.Pattern, ok bool) {
 		r.drop(a, "none of its memories was shown")
 		return p, false
 	}
-	return reasoner.Pattern{Key: key, Content: content, Context: reasoner.KnownContext(a.Context), Emotional: a.Emotional,
+	return reasoner.Pattern{Key: key, Content: content, Context: r.context(a.Context, content), Emotional: a.Emotional,
 		Tentative: a.Tentative, Evidence: evidence}, true
 }
 
@@ -192,9 +192,18 @@ func (r *resolving) evidence(given []answer.Evidence, about string) []reasoner.S
 			supports[at].Stated = supports[at].Stated || g.Stated
 			continue
 		}
-		supports = append(supports, reasoner.Support{Memory: id, Stated: g.Stated, Context: reasoner.KnownContext(g.Context)})
+		supports = append(supports, reasoner.Support{Memory: id, Stated: g.Stated, Context: r.context(g.Context, about)})
 	}
 	return supports
+}
+
+// context returns a known context, or none.
+func (r *resolving) context(given, about string) string {
+	known := reasoner.KnownContext(given)
+	if known == "" && given != "" {
+		r.drop(map[string]string{"context": short(given), "for": about}, "unknown context")
+	}
+	return known
 }
 
 func (r *resolving) cluster(a answer.Cluster) (c reasoner.Cluster, ok bool) {

@@ -130,6 +130,15 @@ func TestBounds(t *testing.T) {
 		"7 memories beyond the first 200"}, reasons(p))
 }
 
+func TestUnknownContexts(t *testing.T) {
+	t.Parallel()
+	p := reflected(t, batch(), llmtest.Reflection{Patterns: []llmtest.Pattern{{Content: "runs before work",
+		Context: "the moon", Evidence: []llmtest.Evidence{{Memory: "m1", Context: "Mars"}, {Memory: "m2", Context: "work"}}}}})
+	require.Empty(t, p.Patterns[0].Context)
+	require.Equal(t, "work", p.Patterns[0].Evidence[1].Context)
+	require.Equal(t, []string{"unknown context", "unknown context"}, reasons(p))
+}
+
 func TestSentence(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{
