@@ -32,8 +32,9 @@ which installs the packages in ` + "`lab/versus`" + ` by pinned versions and has
   OpenAI's API, with "query: " before questions and "passage: " before memories. The server has computed all vectors
   before and only looks them up, so the rates are those of the memories and not of the model. Vectors of texts that a
   memory rewrites are computed in the first round.
-- **Same questions.** Each is asked alone, for %[2]d results. A question with a time is asked before the later memories
-  of its user are added. If sessions are the answer, %[3]d memories are asked for, and their distinct sessions count.
+- **Same questions.** Each that has an answer is asked alone, for %[2]d results. A question with a time is asked before
+  the later memories of its user are added. If sessions are the answer, %[3]d memories are asked for, and their distinct
+  sessions count.
 - **Same machine.** A memory gets a new PostgreSQL with default settings, if it uses one, and an empty directory. In a
   round all run one after another; the figures are medians of the rounds, which may be put together from several runs.
 
@@ -87,9 +88,12 @@ type reason struct{ set, rival, metric, text string }
 
 var reasons = []reason{
 	{"", "bm25", "adds|search|bytes|MB", "it runs in the process, without a database, vectors or transactions"},
+	{"^memdaily$", "mem0|langgraph|pgvector|hindsight", "recall|hit|precision", "questions about two people: other memories about one of them have more of the rare words"},
 	{"^madial", "", "recall|hit|precision", "each question is a whole dialogue, whose many words weigh too much beside the vectors"},
+	{"", "bm25", "precision", "it returns fewer than ten memories if no others share a word with the question"},
 	{"", "", "adds", "it writes a row or two, and nothing is derived from them"},
 	{"", "", "search", "it asks by vector, or by vector and words; Oxbow also by names, time and neighbors"},
+	{"^precisionmembench$", "", "bytes", "of so few memories, the first pages of Oxbow's tables and indexes are most of the space"},
 	{"", "", "bytes", "Oxbow also keeps terms with an index, links between memories, topics, traits and jobs"},
 	{"", "", "MB", "Oxbow's worker has eight connections of its own and the word lists of its rules; the other does nothing in the background"},
 }
