@@ -140,7 +140,7 @@ func (r *resolving) pattern(a answer.Pattern) (p reasoner.Pattern, ok bool) {
 	key, known := r.clues[a.Clue]
 	if !known && a.Clue != "" {
 		r.drop(map[string]string{"clue": a.Clue, "content": content},
-			"no clue %q was shown: the pattern counts as new", short(a.Clue))
+			"no clue %s was shown: the pattern counts as new", quote(a.Clue))
 	}
 	evidence := r.evidence(a.Evidence, content)
 	if len(evidence) == 0 {
@@ -157,7 +157,7 @@ func (r *resolving) about(
 ) (trait uuid.UUID, evidence []reasoner.Support, ok bool) {
 	trait, known := r.traits[ref]
 	if !known {
-		r.drop(what, "no trait %q was shown", short(ref))
+		r.drop(what, "no trait %s was shown", quote(ref))
 		return trait, nil, false
 	}
 	evidence = r.evidence(given, ref)
@@ -181,7 +181,7 @@ func (r *resolving) evidence(given []answer.Evidence, about string) []reasoner.S
 		}
 		id, known := r.memories[g.Memory]
 		if !known {
-			r.drop(dropped{g, about}, "no memory %q was shown", short(g.Memory))
+			r.drop(dropped{g, about}, "no memory %s was shown", quote(g.Memory))
 			continue
 		}
 		if r.suspect[id] {
@@ -214,7 +214,7 @@ func (r *resolving) cluster(a answer.Cluster) (c reasoner.Cluster, ok bool) {
 	}
 	c = reasoner.Cluster{Subtype: lifecycle.Subtype(a.Level), Content: content}
 	if c.Subtype != lifecycle.Preference && c.Subtype != lifecycle.CoreTrait {
-		r.drop(a, "unknown level %q: it must be preference or core", short(a.Level))
+		r.drop(a, "unknown level: it must be preference or core")
 		return c, false
 	}
 	if more := len(a.Traits) - maxTraits; more > 0 {
@@ -223,7 +223,7 @@ func (r *resolving) cluster(a answer.Cluster) (c reasoner.Cluster, ok bool) {
 	for _, ref := range a.Traits[:min(len(a.Traits), maxTraits)] {
 		id, known := r.traits[ref]
 		if !known {
-			r.drop(map[string]string{"trait": ref, "for": content}, "no trait %q was shown", short(ref))
+			r.drop(map[string]string{"trait": ref, "for": content}, "no trait %s was shown", quote(ref))
 		} else if !slices.Contains(c.Members, id) {
 			c.Members = append(c.Members, id)
 		}

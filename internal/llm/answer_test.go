@@ -74,7 +74,7 @@ func TestInvented(t *testing.T) {
 		fmt.Sprintf("no trait %q was shown", given.Traits[0].ID.String()),
 		`no trait "t9" was shown`, `no trait "m1" was shown`,
 		`no trait "t8" was shown`, "it names no trait that was shown",
-		`unknown level "established": it must be preference or core`,
+		"unknown level: it must be preference or core",
 	}, reasons(p))
 	require.Contains(t, p.Dropped[0].What, "runs before work", "it is told what the reference was for")
 	require.Contains(t, p.Dropped[5].What, "flies to the moon")

@@ -46,9 +46,9 @@ func (t *talk) resolve(a answer.Extraction) (e reasoner.Extraction) {
 		place, shown := t.messages[a.Reply]
 		switch {
 		case !known:
-			r.drop(a, "no recalled memory %q was shown", short(a.Memory))
+			r.drop(a, "no recalled memory %s was shown", quote(a.Memory))
 		case !shown:
-			r.drop(a, "no message %q was shown", short(a.Reply))
+			r.drop(a, "no message %s was shown", quote(a.Reply))
 		case t.said[place].Role != roleAssistant || !t.said[place].New:
 			r.drop(a, "%s is not a new message of the assistant", a.Reply)
 		case !slices.Contains(e.Used, held.ID):
@@ -102,7 +102,7 @@ func (r *hearing) candidate(a answer.Candidate) (c reasoner.Candidate, ok bool) 
 		return c, false
 	}
 	if !slices.Contains(answer.Types, a.Type) {
-		r.drop(a, "unknown type %q", short(a.Type))
+		r.drop(a, "unknown type")
 		return c, false
 	}
 	sources := r.sources(a.Sources, content)
@@ -163,7 +163,7 @@ func (r *hearing) sources(given []string, content string) []int {
 		place, known := r.messages[ref]
 		switch {
 		case !known:
-			r.note(content, "source", short(ref), "no message %q was shown", short(ref))
+			r.note(content, "source", short(ref), "no message %s was shown", quote(ref))
 		case r.said[place].Role != roleUser:
 			r.note(content, "source", ref, "the message is not of the user")
 		case !r.said[place].New:

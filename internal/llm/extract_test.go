@@ -257,6 +257,14 @@ func TestExtractSources(t *testing.T) {
 	}
 }
 
+// Reasons are logged, so they quote no text of the user that a model took for a reference.
+func TestReasonsQuoteNoTexts(t *testing.T) {
+	t.Parallel()
+	e := extracted(t, conversation(), candidates(llmtest.Candidate{Type: "fact", Content: "我不喝咖啡了", Category: "fact",
+		Sources: []string{"我不喝咖啡了，改喝绿茶。", "Porto", "m5", "m77"}}))
+	require.Equal(t, []string{`no message "…" was shown`, `no message "…" was shown`, `no message "m77" was shown`}, whys(e.Dropped))
+}
+
 // Sources have one speaker and are in conversation order.
 func TestExtractSpeakers(t *testing.T) {
 	t.Parallel()
@@ -314,7 +322,7 @@ func TestExtractContent(t *testing.T) {
 	require.Equal(t, []string{fits}, contents(e))
 	require.Equal(t, []string{"it is empty", "it has more than 1000 characters",
 		"it has a line break or another control character",
-		"it has a line break or another control character", `unknown type "trait"`}, whys(e.Dropped))
+		"it has a line break or another control character", "unknown type"}, whys(e.Dropped))
 }
 
 func TestTranslated(t *testing.T) {

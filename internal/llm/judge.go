@@ -114,7 +114,7 @@ func (b *bench) decide(a answer.Judgements, judgements []reasoner.Judgement) (re
 	for _, j := range a.Judgements[:min(len(a.Judgements), 2*maxEntries)] {
 		place, known := b.place[j.Fact]
 		if !known || answered[j.Fact] {
-			refused.drop(j, "no fact %q waits for an answer", short(j.Fact))
+			refused.drop(j, "no fact %s waits for an answer", quote(j.Fact))
 			continue
 		}
 		answered[j.Fact] = true

@@ -130,7 +130,7 @@ func (d *docket) decide(a answer.Resolutions, resolutions []reasoner.Resolution)
 		if answered[a.Conflict] {
 			refused.drop(a, "the conflict %s is answered already", a.Conflict)
 		} else {
-			refused.drop(a, "no conflict %q was shown", short(a.Conflict))
+			refused.drop(a, "no conflict %s was shown", quote(a.Conflict))
 		}
 	}
 	if more := len(surplus) - maxEntries; more > 0 {

@@ -55,7 +55,7 @@ func (r *Reasoner) Signals(ctx context.Context, t reasoner.Turns) (signals []rea
 			for _, s := range bounded(&refused, a.Signals) {
 				turn, ok := place[s.Turn]
 				if !ok {
-					refused.drop(s, "%q is not one of the turns, or the second signal for it", oneline.Shorten(s.Turn, maxName))
+					refused.drop(s, "%s is not one of the turns, or the second signal for it", quote(s.Turn))
 					continue
 				}
 				delete(place, s.Turn)

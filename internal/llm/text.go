@@ -54,6 +54,18 @@ func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf
 // short cuts a text that a note quotes.
 func short(text string) string { return oneline.Shorten(text, 40) }
 
+// references matches what a model may refer by.
+var references = regexp.MustCompile(`^([A-Za-z]?[0-9]{1,6}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$`)
+
+// quote returns a reference for a reason, which is logged. A model may write a message instead of its reference, and no
+// text of a user may be logged.
+func quote(ref string) string {
+	if !references.MatchString(ref) {
+		ref = "…"
+	}
+	return `"` + ref + `"`
+}
+
 // remark turns a model's comment into one line.
 func remark(text string) string { return oneline.Shorten(oneline.Of(text), reasoner.MaxWording) }
 

@@ -10,6 +10,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/oxbow-memory/oxbow/lab/must"
@@ -25,9 +26,10 @@ type served struct {
 // tokens is what answers cost.
 type tokens struct{ Answers, In, Out int }
 
-// entries are the requests that are answered with an entry for each thing shown: its list, and the reference in it.
-var entries = map[string][2]string{"signals": {"signals", "turn"}, "judge": {"judgements", "fact"},
-	"resolve": {"resolutions", "conflict"}}
+// entries are the requests that are answered with an entry for each thing shown: the list, the member with the reference,
+// and the first letter of references.
+var entries = map[string]struct{ list, member, letter string }{"signals": {"signals", "turn", "t"},
+	"judge": {"judgements", "fact", "f"}, "resolve": {"resolutions", "conflict", "c"}}
 
 type questionKey struct{}
 
@@ -93,7 +95,7 @@ func (s *served) count(question, raw []byte) {
 	s.Answers++
 	s.In, s.Out = s.In+a.Usage.In, s.Out+a.Usage.Out
 	purpose := q.Format.Schema.Name
-	list, known := entries[purpose]
+	of, known := entries[purpose]
 	var answer map[string]any
 	if !known || a.Choices[0].Reason != "stop" || json.Unmarshal([]byte(a.Choices[0].Message.Content), &answer) != nil {
 		return
@@ -101,13 +103,13 @@ func (s *served) count(question, raw []byte) {
 	waiting := map[string]bool{}
 	for _, m := range q.Messages {
 		for _, found := range reference.FindAllStringSubmatch(m.Content, -1) {
-			waiting[found[1]] = true
+			waiting[found[1]] = strings.HasPrefix(found[1], of.letter)
 		}
 	}
-	entries, _ := answer[list[0]].([]any)
+	entries, _ := answer[of.list].([]any)
 	for _, e := range entries {
 		entry, _ := e.(map[string]any)
-		ref, _ := entry[list[1]].(string)
+		ref, _ := entry[of.member].(string)
 		if !waiting[ref] {
 			s.refused[purpose]++
 		}
