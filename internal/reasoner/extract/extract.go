@@ -93,11 +93,16 @@ func sameSpeaker(a, b *reasoner.Message) bool { return a.Role == b.Role && a.Spe
 type talk struct {
 	names []string            // the first names of the speakers, in lower case: they are addressed, not talked about
 	heard reasoner.Extraction // its instructions and procedures
+
+	assisted bool // an assistant takes part
+	works    bool // it is asked for something, so what is said in passing is about that
+	task     bool // it is asked so often that nothing but a fact about the speaker is about the speaker
 }
 
 func talkOf(messages []reasoner.Message) *talk {
 	t := &talk{}
 	for i := range messages {
+		t.assisted = t.assisted || messages[i].Role == "assistant"
 		if i > 0 && messages[i].Speaker == messages[i-1].Speaker {
 			continue
 		}
@@ -106,7 +111,30 @@ func talkOf(messages []reasoner.Message) *talk {
 			t.names = append(t.names, name)
 		}
 	}
+	if t.assisted {
+		t.count(messages)
+	}
 	return t
+}
+
+// count compares what an assistant is asked for with what is said about the speaker.
+func (t *talk) count(messages []reasoner.Message) {
+	requests, mine := 0, 0
+	for i := range messages {
+		if !speaks(&messages[i]) {
+			continue
+		}
+		sentences, _ := split(messages[i].Content)
+		for _, s := range sentences {
+			if r := readSentence(s, t); r.kind != statement {
+				requests++
+			} else if r.me {
+				mine++
+			}
+		}
+	}
+	t.works = requests > 0
+	t.task = t.works && requests >= requestsOfTask*mine
 }
 
 // told reports whether a sentence of a message was heard as an instruction or as a part of a procedure, which is no

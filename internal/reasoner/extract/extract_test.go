@@ -302,6 +302,41 @@ func TestAnswerWithItsQuestion(t *testing.T) {
 		"user: Yes please")).Candidates)
 }
 
+// To an assistant, people say what it should do, paste what it should work with, and judge what it did.
+func TestTasksOfAnAssistant(t *testing.T) {
+	t.Parallel()
+	const material = "The partners of the alliance team are the customers of Cafe Nova and its sellers in Lisbon. "
+	for _, said := range []string{
+		"Differentiate descriptive and predictive analytics of Cafe Nova in Lisbon and Porto.",
+		"what are the common marketing use cases of brands in Lisbon and Porto",
+		"Rewrite this for me. " + material,
+		strings.Repeat(material, 2),
+		"I pasted the contract that we need in Lisbon. " + strings.Repeat(material, 12),
+		"That roadmap for the shop looks solid. I like the tracking idea. What is next?",
+		"I see the list of restaurants. You said you would sort them. Show me the prices.",
+		"I don't want to waste any time on this any more. Just give me the plan.",
+	} {
+		found := extracted(t, talking("user: Write me a plan.", "assistant: Here it is.", "user: "+said))
+		require.Empty(t, found.Candidates, said)
+	}
+	for _, said := range []string{
+		"I went to the gym today.",
+		"My sister moved to Porto last week.",
+		"I'm thinking of moving to Berlin next year. Which districts are quiet?",
+		"Find me a dentist, I live in Porto.",
+		"Rewrite this for me. I work as a nurse. " + material,
+		"I like to bake bread. What goes with it?",
+		"My shop sells flowers to restaurants, our biggest customers are hotels in Lisbon, and we deliver with two vans " +
+			"every morning. How do I find more?",
+	} {
+		found := extracted(t, talking("user: I was born in Lisbon.", "assistant: Nice.", "user: "+said))
+		require.Greater(t, len(found.Candidates), 1, said)
+	}
+	require.Len(t, extracted(t, talking("user: The shelf costs 9,000 kronur, so that was an expensive lesson.",
+		"assistant: What went wrong?", "user: Too much ash, sixty percent. Next time under forty and a little kaolin.")).Candidates, 2,
+		"nothing is asked for")
+}
+
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	shanghai, err := time.LoadLocation("Asia/Shanghai")

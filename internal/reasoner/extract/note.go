@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,12 @@ const (
 	shortFact   = 36  // maximum length of a taste or a skill that is a separate fact
 	maxQuestion = 160
 	maxAnswer   = 60
+
+	// of a conversation with an assistant
+	taskEnough     = 13   // minimum weight of a message, if the assistant is asked for something
+	maxImpersonal  = 120  // a longer message that does not mention its author is material
+	maxTold        = 1000 // a longer message is a document
+	requestsOfTask = 2    // requests for each statement about the speaker
 )
 
 // note is a message or a part of one that is worth remembering.
@@ -37,8 +44,8 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 	sentences, attached := split(messages[i].Content)
 	var kept []reading
 	var weight float64
-	anchored := false
-	for _, s := range sentences {
+	anchored, begins := false, statement
+	for j, s := range sentences {
 		switch {
 		case s.instructs():
 			return nil, true
@@ -47,6 +54,9 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 		}
 		for _, s := range clauses(s, t) {
 			r := readSentence(s, t)
+			if j == 0 {
+				begins = r.kind
+			}
 			switch {
 			case r.kind != statement || r.weight < thin && !r.anchored:
 			case len(r.attributes) > 0, r.negates && r.anchored && !r.past, r.brief() && len(r.text) <= shortFact:
@@ -60,9 +70,15 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 			}
 		}
 	}
+	if t.assisted && len(messages[i].Content) > maxTold {
+		return nil, false
+	}
+	deed := len(kept) == 1 && len(notes) == 0 && kept[0].did()
+	if !anchored && !deed && t.material(kept, begins, len(messages[i].Content)) {
+		kept, weight = nil, 0
+	}
 	asked := questionBefore(messages, i)
 	weight += bonus(asked != "", answered) + bonus(attached != "", 1)
-	deed := len(kept) == 1 && len(notes) == 0 && kept[0].did()
 	switch {
 	case len(kept) > 0 && (weight >= enough || anchored || deed):
 		n := noteOf(i, kept, attached)
@@ -77,6 +93,30 @@ func notesOf(messages []reasoner.Message, i int, t *talk) (notes []note, refused
 		}
 	}
 	return notes, false
+}
+
+// material reports whether the sentences of a message to an assistant are not about its author: they are what the
+// assistant should work with, or about its answers. begins is the kind of the message's first sentence.
+func (t *talk) material(kept []reading, begins kind, length int) bool {
+	mine := slices.ContainsFunc(kept, func(r reading) bool { return r.me })
+	switch {
+	case !t.assisted:
+		return false
+	case t.task, !mine && (begins != statement || length > maxImpersonal):
+		return true
+	case !t.works:
+		return false
+	}
+	told := 0.0
+	for i := range kept {
+		if kept[i].Has("reaction") {
+			continue
+		}
+		if told += kept[i].weight; told >= taskEnough || kept[i].past && kept[i].Has("relative") {
+			return false
+		}
+	}
+	return true
 }
 
 // noteOf joins sentences of the i-th message.

@@ -26,6 +26,7 @@ type reading struct {
 	weight       float64 // approximate number of meaningful words
 	me, you      bool    // it mentions the speaker, and the person addressed
 	past, future bool
+	specific     bool // it has a name or a number
 	attributes   []attribute
 	negates      bool              // something has ended
 	anchored     bool              // worth remembering however short it is
@@ -56,6 +57,9 @@ func readPlain(s sentence, t *talk) reading {
 	if r.kind == statement {
 		r.negates = r.Has("over")
 		r.anchor()
+		if t.assisted && !r.anchored && r.Has("order.within") {
+			r.kind = order
+		}
 	}
 	return r
 }
@@ -64,7 +68,7 @@ func readPlain(s sentence, t *talk) reading {
 // "Find me a dentist, I live in Porto", 我们下周去云南，你呢？
 func newReading(s sentence, t *talk) reading {
 	r := reading{sentence: trim(s, t), talk: t}
-	if r.Len("order", 0) > 0 {
+	if r.Len("order", 0) > 0 || t.assisted && r.Len("order.task", 0) > 0 {
 		m, ok := r.Find("order.tail")
 		if !ok {
 			r.kind = order
@@ -73,7 +77,7 @@ func newReading(s sentence, t *talk) reading {
 		from, _ := m.Get("from")
 		r.sentence = read(capitalised(r.text[r.Tokens[from.Start].Start:]))
 	}
-	if r.asks() || r.asksWithoutMark() {
+	if r.asks() || r.asksWithoutMark() || t.assisted && r.Len("question.bare", 0) > 0 {
 		rest, ok := withoutTag(r.text)
 		if !ok {
 			r.kind = question
@@ -181,6 +185,7 @@ func (r *reading) weigh() {
 		v *= 0.6
 	}
 	if matter > 0 {
+		r.specific = capitals > 0 || numbers > 0
 		r.weight = v + float64(capitals) + 0.7*float64(numbers) + 0.4*float64(min(past, 2)) + bonus(kin && chinese, 1)
 	}
 }
@@ -227,18 +232,26 @@ func (r *reading) anchor() {
 	}
 	for m := range r.All("worth") {
 		f := strings.Fields(m.Value)
+		if r.talk.works && r.aboutWork(reasoner.Category(f[0])) {
+			continue
+		}
 		if r.weight >= number(f[2]) && (len(f) == 3 || r.past) {
 			r.set(reasoner.Category(f[0]), number(f[1]))
 		}
 	}
-	if r.negates && r.weight >= 1 {
+	if r.negates && r.weight >= 1 && !(r.talk.works && (r.future || r.Has("reaction"))) {
 		r.set(reasoner.StablePreference, 0.6)
 	}
-	if !r.you && !r.anchored && r.weight >= 1.2 {
+	if !r.talk.works && !r.you && !r.anchored && r.weight >= 1.2 {
 		if e := emotionOf([]reading{*r}); e != nil && e.Valence <= -0.35 {
 			r.set(reasoner.Temporary, 0.4)
 		}
 	}
+}
+
+// aboutWork reports whether a plan or a liking is more likely about what an assistant is asked for.
+func (r *reading) aboutWork(c reasoner.Category) bool {
+	return c == reasoner.Temporary && !r.specific || c == reasoner.StablePreference && r.Has("worth.definite")
 }
 
 // set raises the weight of a sentence.
