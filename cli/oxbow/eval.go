@@ -92,6 +92,9 @@ the mean reciprocal rank of the first used memory, and F1.`,
 			if !(flags.minScore >= 0 && flags.minScore <= 1) {
 				return usagef("invalid --min-score %v: expected 0 to 1", flags.minScore)
 			}
+			if !(flags.agree >= 0 && flags.agree <= 1) {
+				return usagef("invalid --point-similarity %v: expected 0 to 1", flags.agree)
+			}
 			if (len(args) == 1) == (flags.user != "") {
 				return usagef("expected either FILE or --user")
 			}
@@ -130,7 +133,7 @@ func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
 	measure := a.evalLives
 	var set *eval.Set
 	if !eval.IsLives(file) {
-		if set, err = readEvaluation(name, file); err != nil {
+		if set, err = readEvaluation(name, file, flags); err != nil {
 			return err
 		}
 		a.warnAboutGold(name, set)
@@ -160,7 +163,7 @@ func (a *app) eval(cmd *cobra.Command, name string, flags *evalFlags) error {
 			worker: w, model: model, prefix: "eval-" + uuid.NewString()[:8] + "-"}
 		err = measure(ctx, run)
 		if n := failed.Load(); n > 0 {
-			d.say("The reranker failed for %s, which kept their order. See --rerank-timeout.", count(n, "question"))
+			d.say("The reranker failed in %s, which kept their order. See --rerank-timeout.", count(n, "recall"))
 		}
 		return err
 	}, func(context.Context) (oxbow.Option, error) { return oxbow.WithEmbedder(embedder), nil },
@@ -222,27 +225,32 @@ func (a *app) readFile(ctx context.Context, name string) ([]byte, error) {
 	return file, nil
 }
 
-func readEvaluation(name string, file []byte) (*eval.Set, error) {
+func readEvaluation(name string, file []byte, flags *evalFlags) (*eval.Set, error) {
 	set, err := eval.Read(bytes.NewReader(file))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shownName(name), err)
 	}
-	if len(set.Questions)+len(set.Points) == 0 {
+	switch {
+	case flags.tune && !slices.ContainsFunc(set.Questions, func(q eval.Question) bool { return !q.Nothing() }):
+		return nil, fmt.Errorf("%s has no questions with gold, which --tune needs", shownName(name))
+	case len(set.Questions) == 0 && len(set.Points) > 0 && !flags.extract:
+		return nil, fmt.Errorf("%s has points but no questions: use --extract", shownName(name))
+	case len(set.Questions)+len(set.Points) == 0:
 		return nil, fmt.Errorf("%s has no questions: add lines like "+
 			`{"type":"question","user":U,"question":Q,"gold":[ID]}`, shownName(name))
 	}
 	return set, nil
 }
 
-// warnAboutGold warns about gold ids that cannot be found.
+// warnAboutGold warns about ids that cannot be found.
 func (a *app) warnAboutGold(name string, set *eval.Set) {
 	for i, m := range set.Missing {
 		if i == shownMissing {
 			a.say("… and %s more.", thousands(len(set.Missing)-shownMissing))
 			return
 		}
-		a.say("%s: line %d: the gold id %q is not a memory of that user in the file; it counts as not found.",
-			shownName(name), m.Line, m.ID)
+		a.say("%s: line %d: the %s %q is not that of a memory of that user in the file; it counts as not found.",
+			shownName(name), m.Line, m.Is, m.ID)
 	}
 }
 

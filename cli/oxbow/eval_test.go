@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,8 +74,8 @@ func TestEvalByHand(t *testing.T) {
 	}, report.Categories)
 	require.InDelta(t, 0.7, report.All.Recall10, 1e-12)
 	require.Contains(t, r.err,
-		`line 8: the gold id "9" is not a memory of that user in the file; it counts as not found.`)
-	require.Contains(t, r.err, `line 9: the gold id "2" is not a memory of that user`)
+		`line 8: the gold id "9" is not that of a memory of that user in the file; it counts as not found.`)
+	require.Contains(t, r.err, `line 9: the gold id "2" is not that of a memory of that user`)
 	require.Equal(t, &eval.Precision{N: 5, Precision: 0.6, Recall: 0.7, Unknown: 1, Silent: 1}, report.Precision)
 }
 
@@ -122,6 +124,11 @@ func TestEvalTunes(t *testing.T) {
 
 	text := d.ok("eval", "--tune", sampleFile, "--limit-questions", "10")
 	require.Regexp(t, `^present  recall@10 [01]\.\d{3}  \{"entity":0.1,"nearest":60,"text":1,"vector":0.2\}\nbest     `, text)
+
+	d.exec(`insert into oxbow.settings (key, value) values ('recall', '{"unrelated": 0.98, "related": 0.99}')`)
+	r = d.run("eval", "--tune", sampleFile)
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`recall@10 \S+`).FindAllString(r.err, -1)))),
+		1, "no vector is so similar, whatever its weight: %s", r.err)
 }
 
 func TestEvalKeeps(t *testing.T) {
@@ -175,7 +182,8 @@ func TestEvalRefuses(t *testing.T) {
 		`some.jsonl: line 2: importance must be between 0 and 1, got 2`: lines(t,
 			`{"type":"question","user":"ada","question":"q","gold":["1"]}`,
 			`{"user":"ada","id":"1","content":"x","importance":2}`),
-		"/no/such/file: no such file or direct": "/no/such/file",
+		"has points but no questions: use --extract": lines(t, `{"type":"point","user":"ada","content":"x"}`),
+		"/no/such/file: no such file or direct":      "/no/such/file",
 	} {
 		r := d.run("eval", name, "--json")
 		require.Equal(t, exitFailed, r.code)
@@ -186,6 +194,10 @@ func TestEvalRefuses(t *testing.T) {
 	require.Equal(t, exitFailed, r.code)
 	require.Contains(t, r.err, "vectors are from local-v1 with 1024 dimensions")
 	require.Equal(t, exitUsage, d.run("eval", sampleFile, "--limit-questions", "-1").code)
+	require.Equal(t, exitUsage, d.run("eval", sampleFile, "--extract", "--point-similarity", "NaN").code)
+	r = d.run("eval", "--tune", lines(t, `{"type":"question","user":"ada","question":"q","gold":[]}`))
+	require.Equal(t, exitFailed, r.code)
+	require.Contains(t, r.err, "has no questions with gold, which --tune needs")
 	require.Zero(t, d.rows())
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
@@ -50,7 +51,12 @@ func (r *evaluation) measureSetting(ctx context.Context, s eval.Setting, questio
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	if err := store.WriteSetting(ctx, tx, "recall", s); err != nil {
+	setting := eval.Setting{} // with the keys that are not tried
+	if err := store.ReadSetting(ctx, tx, "recall", &setting); err != nil {
+		return nil, err
+	}
+	maps.Copy(setting, s)
+	if err := store.WriteSetting(ctx, tx, "recall", setting); err != nil {
 		return nil, err
 	}
 	bound := *r

@@ -39,8 +39,8 @@ type Set struct {
 	Questions []Question
 	// Points are the facts to extract, in file order.
 	Points []Point
-	// Missing lists the gold ids that match no memory of the question's user in the file. They
-	// count as not found.
+	// Missing lists what questions name that the file does not have of their user. It counts as not
+	// found.
 	Missing []Missing
 }
 
@@ -69,9 +69,10 @@ type Point struct {
 	Text    string
 }
 
-// Missing is a gold id of a question that matches no memory.
+// Missing is an id of a question that matches no memory, or no session.
 type Missing struct {
 	Line int
+	Is   string // gold id, gold session or unwanted id
 	ID   string
 }
 
@@ -83,6 +84,7 @@ type line struct {
 	ID         json.RawMessage `json:"id"`
 	ExternalID json.RawMessage `json:"external_id"`
 	Session    json.RawMessage `json:"session"`
+	SessionID  json.RawMessage `json:"session_id"`
 	Content    json.RawMessage `json:"content"`
 	Question   json.RawMessage `json:"question"`
 	Gold       json.RawMessage `json:"gold"`
@@ -100,7 +102,7 @@ func Read(r io.Reader) (*Set, error) {
 		return nil, err
 	}
 	set := &Set{}
-	ids := map[[2]string]bool{} // of the memories, with their user
+	ids, sessions := map[[2]string]bool{}, map[[2]string]bool{} // of the memories, with their user
 	users := map[string]bool{}
 	for lines.Next() {
 		if len(lines.Line) == 0 {
@@ -127,12 +129,8 @@ func Read(r io.Reader) (*Set, error) {
 			set.Points = append(set.Points, p)
 		case "", "memory":
 			set.Memories++
-			for _, raw := range []json.RawMessage{l.ID, l.ExternalID} {
-				var id string
-				if json.Unmarshal(raw, &id) == nil { // the import refuses an id of another type
-					ids[[2]string{l.User, id}] = true
-				}
-			}
+			l.note(ids, l.ID, l.ExternalID)
+			l.note(sessions, l.Session, l.SessionID)
 		default:
 			continue
 		}
@@ -145,13 +143,29 @@ func Read(r io.Reader) (*Set, error) {
 		return nil, lines.Err
 	}
 	for _, q := range set.Questions {
-		for _, id := range q.Gold {
-			if !ids[[2]string{q.User, id}] {
-				set.Missing = append(set.Missing, Missing{q.Line, id})
+		for _, named := range []struct {
+			is    string
+			ids   []string
+			known map[[2]string]bool
+		}{{"gold id", q.Gold, ids}, {"gold session", q.Sessions, sessions}, {"unwanted id", q.Unwanted, ids}} {
+			for _, id := range named.ids {
+				if !named.known[[2]string{q.User, id}] {
+					set.Missing = append(set.Missing, Missing{q.Line, named.is, id})
+				}
 			}
 		}
 	}
 	return set, nil
+}
+
+// note adds the ids of a memory that are strings. The import refuses others.
+func (l line) note(known map[[2]string]bool, ids ...json.RawMessage) {
+	for _, raw := range ids {
+		var id string
+		if json.Unmarshal(raw, &id) == nil {
+			known[[2]string{l.User, id}] = true
+		}
+	}
 }
 
 func parse(text []byte) (line, error) {

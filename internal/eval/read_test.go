@@ -20,6 +20,8 @@ const sample = `
 {"type":"question","user":"林","question":"它漏水吗？","gold":["2"]}
 {"type":"question","user":"ada","question":"Nobody knows?","gold":[]}
 {"type":"question","user":"ada","question":"When?","gold_sessions":["s"],"unwanted":["2"],"at":"2026-01-02T03:04:05Z","metadata":{"x":1}}
+{"type":"memory","user":"ada","session_id":"s","content":"It is old."}
+{"type":"question","user":"ada","question":"Why?","gold_sessions":["t"],"unwanted":["3"]}
 {"type":"point","user":"ada","id":"p","session":"s","content":"Ada has a boat."}
 {"type":"sessions","user_id":"zoe","id":"x"}
 `
@@ -37,8 +39,8 @@ func TestRead(t *testing.T) {
 		set, err := Read(strings.NewReader(text))
 		require.NoError(t, err, name)
 		require.Equal(t, []string{"ada", "林"}, set.Users)
-		require.Equal(t, 3, set.Memories)
-		require.Len(t, set.Questions, 5)
+		require.Equal(t, 4, set.Memories)
+		require.Len(t, set.Questions, 6)
 		require.Equal(t, []string{"1", "9"}, set.Questions[0].Gold, "each once")
 		require.Equal(t, "single", set.Questions[0].Category)
 		require.Equal(t, "船叫什么？", set.Questions[1].Text)
@@ -49,11 +51,10 @@ func TestRead(t *testing.T) {
 		require.Equal(t, []string{"2"}, last.Unwanted)
 		require.Equal(t, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), last.At)
 		require.JSONEq(t, `{"x":1}`, string(last.Metadata))
-		require.Equal(t, []Point{{Line: last.Line + 1, User: "ada", ID: "p", Session: "s", Text: "Ada has a boat."}},
+		require.Equal(t, []Point{{Line: last.Line + 3, User: "ada", ID: "p", Session: "s", Text: "Ada has a boat."}},
 			set.Points)
-		require.Len(t, set.Missing, 2, "9 is in no line, and 2 is another user's")
-		require.Equal(t, "9", set.Missing[0].ID)
-		require.Equal(t, Missing{set.Questions[2].Line, "2"}, set.Missing[1])
+		require.Equal(t, []Missing{{set.Questions[0].Line, "gold id", "9"}, {set.Questions[2].Line, "gold id", "2"},
+			{last.Line + 2, "gold session", "t"}, {last.Line + 2, "unwanted id", "3"}}, set.Missing)
 	}
 }
 
