@@ -112,6 +112,10 @@ func (s *session) installCode(ctx context.Context) error {
 		}
 		return grantVersions(ctx, tx, st.roles)
 	})
+	if len(st.code) > 0 && isOfDefinition(err) {
+		return fmt.Errorf("%w: tables or functions of database %q are those of a version between releases: %s (%w)",
+			ErrUnreleased, st.database, moveOut, err)
+	}
 	if err != nil {
 		return err
 	}

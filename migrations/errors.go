@@ -3,6 +3,7 @@ package migrations
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -21,8 +22,8 @@ var (
 	ErrCodeDiffers = errors.New("functions in the database differ from this version of oxbow")
 	// ErrAhead: the database is newer than this binary.
 	ErrAhead = errors.New("the database is newer than this version of oxbow")
-	// ErrUnreleased: the database has the schema from before the first release, which cannot be
-	// upgraded.
+	// ErrUnreleased: the database has the schema from before the first release, or of a version
+	// between releases, which cannot be upgraded.
 	ErrUnreleased = errors.New("this version of oxbow cannot upgrade the database")
 	// ErrNoExtension: an extension that the schema needs is missing or too old.
 	ErrNoExtension = errors.New("a PostgreSQL extension is missing")
@@ -38,6 +39,15 @@ func (s *session) explainDenied(err error, doing, grant string) error {
 	grant = fmt.Sprintf(grant, pgx.Identifier{s.name}.Sanitize(), pgx.Identifier{s.role}.Sanitize())
 	return fmt.Errorf("role %q may not %s in database %q: as the database's owner or a superuser, run: %s (%w)",
 		s.role, doing, s.name, grant, err)
+}
+
+// isOfDefinition reports whether a definition does not fit those that it refers to or replaces.
+func isOfDefinition(err error) bool {
+	return slices.ContainsFunc([]string{
+		"42P13",                            // another return type
+		"42703", "42704", "42883", "42P01", // a missing column, type, function or table
+		"42804", "42P10", // another type, no such constraint
+	}, func(code string) bool { return hasCode(err, code) })
 }
 
 func hasCode(err error, code string) bool {

@@ -113,14 +113,15 @@ func (st state) notMigrated() error {
 	return fmt.Errorf("%w: database %q; run oxbow migrate up", ErrNotMigrated, st.database)
 }
 
+// moveOut says what to do with a database that cannot be upgraded.
+const moveOut = "export each user with the oxbow that made it (oxbow export USER --output FILE), run oxbow migrate up " +
+	"on another database, and import there (oxbow import --traits FILE)"
+
 // usable returns an error for a schema that this binary can neither use nor upgrade.
 func (st state) usable() error {
 	if st.unreleased {
-		return fmt.Errorf(
-			"%w: database %q is at version %d of the unreleased schema: export each user with the oxbow that "+
-				"made it (oxbow export USER --output FILE), run oxbow migrate up on another database, and import there "+
-				"(oxbow import --traits FILE)",
-			ErrUnreleased, st.database, st.ours.Current)
+		return fmt.Errorf("%w: database %q is at version %d of the unreleased schema: %s", ErrUnreleased, st.database,
+			st.ours.Current, moveOut)
 	}
 	if st.ours.Current <= st.ours.Latest && st.river.Current <= st.river.Latest {
 		return nil
