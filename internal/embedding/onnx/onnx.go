@@ -125,7 +125,12 @@ func (e *embedder) loadModel() error {
 		return fmt.Errorf("%s has no output with the vectors of the tokens", e.folder.model)
 	}
 	// It is -1 if the file does not say.
-	e.folder.dimension = cmp.Or(e.folder.dimension, max(0, int(outputs[vectors].Dimensions[2])))
+	dimension := max(0, int(outputs[vectors].Dimensions[2]))
+	if e.folder.dimension != 0 && dimension != 0 && e.folder.dimension != dimension {
+		return fmt.Errorf("the vectors of %s have %d dimensions, but its pooling says %d", e.folder.model, dimension,
+			e.folder.dimension)
+	}
+	e.folder.dimension = cmp.Or(e.folder.dimension, dimension)
 	if e.folder.dimension < 1 || e.folder.dimension > embedding.MaxDimension {
 		return fmt.Errorf("the model in %s has vectors of %d dimensions: it must be 1 to %d", e.cfg.Folder,
 			e.folder.dimension, embedding.MaxDimension)

@@ -31,6 +31,9 @@ func newWordPiece(file wordPieceFile, vocabulary json.RawMessage) (*wordPiece, e
 	if !found {
 		return nil, fmt.Errorf("the vocabulary lacks %q", file.UnknownToken)
 	}
+	if m.maxRunes < 1 {
+		return nil, fmt.Errorf("max_input_chars_per_word is %d: it must be 1 or more", m.maxRunes)
+	}
 	m.unknown = unknown
 	return m, nil
 }

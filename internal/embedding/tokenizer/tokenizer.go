@@ -68,11 +68,11 @@ func Open(path string) (*Tokenizer, error) {
 	return &t, nil
 }
 
-// Encode returns the tokens of a text, at most limit with the special ones around them. What looks like a special token
+// Encode returns the tokens of a text, at most limit with the special ones around them, which are always there. What looks like a special token
 // in the text itself, such as "[SEP]", is text.
 func (t *Tokenizer) Encode(text string, limit int) []int64 {
 	ids := append([]int64(nil), t.before...)
-	limit -= len(t.after)
+	limit = max(limit-len(t.after), len(ids))
 	for _, word := range t.split([]string{t.normalize(text)}) {
 		if len(ids) >= limit {
 			break

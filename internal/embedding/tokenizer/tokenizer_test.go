@@ -64,6 +64,7 @@ func TestLimitCountsSpecialTokens(t *testing.T) {
 	require.Greater(t, len(whole), 5)
 	cut := tokenizer.Encode("The worker embeds the memories.", 5)
 	require.Equal(t, append(whole[:4:4], whole[len(whole)-1]), cut)
+	require.Len(t, tokenizer.Encode("The worker embeds the memories.", -1), 2)
 	require.Greater(t, len(tokenizer.Encode("[SEP]", 512)), 3, "special tokens in a text are text")
 }
 
@@ -78,6 +79,7 @@ func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 		`pre-tokenizer "ByteLevel"`:             set("pre_tokenizer", map[string]any{"type": "ByteLevel"}),
 		`post-processor "ByteLevel"`:            set("post_processor", map[string]any{"type": "ByteLevel"}),
 		`the vocabulary lacks "?"`:              set("model", map[string]any{"type": "WordPiece", "vocab": map[string]int{}, "unk_token": "?"}),
+		`max_input_chars_per_word is 0`:         func(file map[string]any) { delete(file["model"].(map[string]any), "max_input_chars_per_word") },
 		`without unk_id, or with byte_fallback`: set("model", map[string]any{"type": "Unigram", "vocab": []any{}}),
 		`Metaspace with replacement ""`:         set("pre_tokenizer", map[string]any{"type": "Metaspace"}),
 		`the precompiled_charsmap is cut off`:   set("normalizer", map[string]any{"type": "Precompiled", "precompiled_charsmap": []byte("\xFF\xFF\xFF\x00abcd")}),
