@@ -22,7 +22,7 @@ type Embedder interface {
 }
 
 // QueryEmbedder is an Embedder whose model embeds questions and memories differently, for example with prefixes. Embed
-// is then for memories only. If what precedes a memory changes, so must the name of the model.
+// is then for memories only. If the prefix of memories changes, the name of the model must change too.
 type QueryEmbedder interface {
 	Embedder
 	// EmbedQueries is like Embed for questions.

@@ -41,8 +41,8 @@ type Query struct {
 	// Now is the reference time for recency, and for "yesterday" in Text. Default: the database's clock.
 	Now time.Time
 	// MinScore leaves out memories with a lower Explain.Relevance, which is from 0 to 1 and, unlike the score, comparable
-	// between queries. With 0.3, most of what has nothing to do with the query is left out, and nothing may be left. A
-	// reranker does not change it. Default: 0, no minimum.
+	// between queries. With 0.3, Recall leaves out most unrelated memories, and may return none. A reranker does not change
+	// the relevance. Default: 0, no minimum.
 	MinScore float64
 	// Mode selects which memories are searched. Default: all current memories in the search indexes.
 	Mode Mode

@@ -24,7 +24,7 @@ const (
 	DefaultRerankWeight  = 1.0
 	MaxRerankPool        = 50
 
-	maxRerankText = 2000 // characters; models read about as many, and recall searches as many of a query
+	maxRerankText = 2000 // characters of a text; recall also uses at most as many of a query
 )
 
 // Reranker scores texts by how well they answer a question, as a cross-encoder does. It must be safe for concurrent use.
@@ -32,8 +32,8 @@ const (
 type Reranker interface {
 	// Model names the model, for logs and traces.
 	Model() string
-	// Rerank returns the scores of documents, higher is better, in any order. Documents without a score come last. It
-	// returns soon after ctx ends.
+	// Rerank returns the scores of documents in any order; a higher score is better. A document without a score has the
+	// last rank. Rerank returns soon after ctx ends.
 	Rerank(ctx context.Context, query string, documents []string) ([]RerankScore, error)
 }
 
@@ -45,24 +45,24 @@ type RerankScore struct {
 
 // RerankOptions configure WithReranker. A zero value is the default.
 type RerankOptions struct {
-	// Pool is how many of the best memories are ranked again, 1 to 50. Default: 30.
+	// Pool is the number of memories that are ranked again, the best of Recall, 1 to 50. Default: 30.
 	Pool int
 	// Timeout is how long Recall waits before it keeps its own order. Default: 300 milliseconds.
 	Timeout time.Duration
-	// Weight is how much the reranker's order counts, if recall's own counts 1. A large weight leaves the order to the
-	// reranker alone. Default: 1.
+	// Weight is the weight of the reranker's order, above 0; that of Recall has weight 1. With 100 the reranker alone
+	// decides the order. Default: 1.
 	Weight float64
-	// Observe is called after each call of the reranker, such as for metrics. err is nil if its order was used. Default: none.
+	// Observe is called after each call of the reranker, for example for metrics. err is nil if its order was used.
+	// Default: none.
 	Observe func(took time.Duration, err error)
 }
 
 // Reranked explains what a reranker did to a Result.
 type Reranked = store.Reranked
 
-// WithReranker lets Recall rank its best memories again. Without it, which is the default, Recall calls nobody but the
-// embedder. The reranker receives the query and the texts of the memories, and changes only their order: it cannot
-// bring back a memory that Recall leaves out. If it fails or takes too long, Recall keeps its own order, and
-// Result.Explain.Reranked.Failed is the reason.
+// WithReranker lets a reranker reorder the best memories of Recall. It receives the query and the texts of the memories,
+// and cannot add a memory that Recall leaves out. If it fails or takes longer than the timeout, Recall keeps its own
+// order, and Result.Explain.Reranked.Failed says why. Invalid options are an error of New. Default: no reranker.
 func WithReranker(r Reranker, options RerankOptions) Option {
 	return func(c *Client) error {
 		options.Pool = cmp.Or(options.Pool, DefaultRerankPool)
@@ -90,8 +90,8 @@ type reranking struct {
 	failing atomic.Bool // whether the last call failed, so that only changes are logged
 }
 
-// rerank ranks the best memories of a recall again, and returns the first ones. Memories that repeat a better one stay
-// last. If the reranker fails, it keeps the order. The error is that of ctx.
+// rerank ranks the best memories of a recall again, and returns the first limit of all. Memories that repeat a better one
+// stay last. If the reranker fails, the order stays. The only error is that of ctx.
 func (c *Client) rerank(ctx context.Context, query string, found []Result, limit int) ([]Result, error) {
 	pool := found[:min(len(found), c.reranking.options.Pool)]
 	if i := slices.IndexFunc(pool, func(m Result) bool { return m.Explain.Repeats != uuid.Nil }); i >= 0 {
@@ -152,8 +152,9 @@ func (c *Client) askReranker(ctx context.Context, query string, pool []Result) (
 	return err
 }
 
-// fuse sorts the pool by reciprocal ranks: those in recall's own order, and those by the scores of the reranker with a
-// weight. Equal scores have the same rank, and missing ones the last. Impossible scores are an error, and change nothing.
+// fuse sorts the pool by the sum of two reciprocal ranks: that in recall's own order, and that by the reranker's score,
+// times the weight. Equal scores have the same rank; a document without a score has the last rank. Invalid scores are an
+// error and do not change the pool.
 func fuse(pool []Result, scores []RerankScore, weight float64) error {
 	if len(scores) == 0 {
 		return errors.New("the reranker returned no scores")
@@ -177,7 +178,7 @@ func fuse(pool []Result, scores []RerankScore, weight float64) error {
 		}
 		return 1 + slices.IndexFunc(scores, func(s RerankScore) bool { return s.Score == *score })
 	}
-	const k = 60 // usual (Cormack et al., 2009): the first ranks differ little
+	const k = 60 // the usual constant (Cormack et al., 2009); with it the first ranks differ little
 	for i := range pool {
 		pool[i].Explain.Reranked.Score = byIndex[i]
 	}

@@ -1,6 +1,5 @@
-// Package rerank asks a server to rank memories again: any with the rerank route of Cohere's API, such as those of Cohere,
-// Jina, Voyage, vLLM, Infinity and llama.cpp, or of Text Embeddings Inference (TEI). Give the reranker to
-// oxbow.WithReranker.
+// Package rerank has a reranker for oxbow.WithReranker that asks a server. The server has the rerank route of Cohere's API,
+// as Cohere, Jina, Voyage, vLLM, Infinity and llama.cpp have, or that of Text Embeddings Inference (TEI).
 package rerank
 
 import (
@@ -20,7 +19,7 @@ import (
 
 const (
 	maxAnswer = 16 << 20 // bytes; some servers return the texts too
-	// timeout ends requests of callers without a deadline. oxbow.RerankOptions.Timeout is shorter.
+	// timeout ends the requests of callers without a deadline. oxbow.RerankOptions.Timeout usually ends them earlier.
 	timeout = time.Minute
 )
 
@@ -28,7 +27,7 @@ const (
 type Config struct {
 	// URL is the address of the server. Requests go to /rerank below it, such as https://api.cohere.com/v2/rerank.
 	URL string
-	// Model is the server's name for the model. Default: "", for a server with a single model and TEI's API.
+	// Model is the server's name for the model. Without it, requests follow TEI's API, whose servers have one model.
 	Model string
 	// APIKey is sent as a bearer token. Default: none.
 	APIKey string
@@ -52,7 +51,7 @@ func New(cfg Config) (oxbow.Reranker, error) {
 	return &server{cfg, provider.Server{APIKey: cfg.APIKey, Timeout: timeout, MaxAnswer: maxAnswer}.Client()}, nil
 }
 
-// Model returns the name of the model, or the server's without one.
+// Model returns the name of the model, or the URL if the model has no name.
 func (s *server) Model() string {
 	if s.cfg.Model == "" {
 		return provider.WithoutSecrets(s.cfg.URL)
@@ -60,7 +59,7 @@ func (s *server) Model() string {
 	return s.cfg.Model
 }
 
-// Rerank asks the server. The error is that of ctx, or describes what the server did.
+// Rerank asks the server. The error is that of ctx, or describes the server's failure without secrets.
 func (s *server) Rerank(ctx context.Context, query string, documents []string) ([]oxbow.RerankScore, error) {
 	question := map[string]any{"query": query}
 	if s.cfg.Model == "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // RunMCP serves MCP for one user over a pair of streams, until in or ctx ends. The program at their other end has a
-// login of the database, so it needs no key. Of cfg, only what concerns the database and the models counts. The login
+// login of the database, so it needs no key. Only the fields of cfg for the database and the models count. The login
 // must be the owner of the schema or a member of oxbow_app.
 func RunMCP(ctx context.Context, cfg Config, user string, in io.Reader, out io.Writer) (err error) {
 	if err := store.ValidateUserID(user); err != nil {

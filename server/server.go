@@ -38,7 +38,7 @@ type Config struct {
 	Connections int
 	// Embedder embeds queries. It must be the model of the database. Default: oxbow.LocalEmbedder.
 	Embedder oxbow.Embedder
-	// Reranker ranks recalled memories again, as Rerank says. Default: none.
+	// Reranker ranks recalled memories again, with the options Rerank. The server sets Rerank.Observe. Default: none.
 	Reranker oxbow.Reranker
 	Rerank   oxbow.RerankOptions
 	// Issuer is the URL of an OpenID provider whose tokens are accepted beside API keys, and Audience the audience that

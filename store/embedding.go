@@ -12,8 +12,8 @@ import (
 	"github.com/pgvector/pgvector-go"
 )
 
-// EmbeddingModel identifies the model that computes vectors, or that computed those of a database. Vectors of texts
-// with another prefix cannot be compared, so the prefixes belong to it.
+// EmbeddingModel identifies the model that computes vectors, or that computed those of a database. The prefixes belong to
+// the model, because vectors of texts with different prefixes cannot be compared.
 type EmbeddingModel struct {
 	Model         string `json:"model"`
 	Dimension     int    `json:"dimension"`

@@ -73,7 +73,7 @@ type ExtractedMemory struct {
 	Sources                    []string // the external ids of those messages, in order
 }
 
-// ExtractedOf returns what was extracted from the messages of users.
+// ExtractedOf returns the memories that were extracted from the messages of users.
 func ExtractedOf(ctx context.Context, db DB, users []string) ([]ExtractedMemory, error) {
 	return Collect[ExtractedMemory](ctx, db, `
 		select s.memory_id, s.user_id, min(m.session_id) as session_id, y.content,

@@ -72,10 +72,12 @@ type Explanation struct {
 	Recency    float64 `json:"recency"`
 	Importance float64 `json:"importance"`
 	StageBoost float64 `json:"stage_boost,omitzero"`
-	// Speaker is a bonus of 0.5 if the query names who said the memory, or names another speaker and nobody said it.
+	// Speaker is the bonus of the policy recall_speaker (default 0.5) if the query names the memory's speaker, or if the
+	// memory has no speaker and the query names that of another candidate; else 0.
 	Speaker float64 `json:"speaker,omitzero"`
-	// Relevance is how well the memory answers the query, 0 to 1, which is comparable between queries: the mean of the
-	// share of the query's words that it has and of its similarity, or the former alone without vectors.
+	// Relevance says how well the memory answers the query, from 0 to 1. It is comparable between queries. It is the mean
+	// of the share of the query's words that the memory has and of the similarity of the vectors; without vectors it is
+	// the share alone.
 	Relevance float64 `json:"relevance"`
 	// Modality is the factor of the memory's modality (policies recall_image, …); zero stands for 1.
 	Modality float64 `json:"modality,omitzero"`
@@ -101,7 +103,7 @@ type Explanation struct {
 
 // Reranked is what a reranker did to a memory.
 type Reranked struct {
-	Score  *float64 `json:"score,omitempty"` // comparable only within one recall; nil without one
+	Score  *float64 `json:"score,omitempty"` // comparable only within one recall; nil if the reranker gave none
 	From   int      `json:"from"`            // the rank before, from 1
 	Failed string   `json:"failed,omitzero"` // timeout or error: the order is recall's own
 }

@@ -35,7 +35,8 @@ func WriteSetting(ctx context.Context, db DB, key string, value any) error {
 	return failed(fmt.Sprintf("write the setting %q", key), err)
 }
 
-// ChannelWeights are what the channels of recall count, and how many nearest vectors it considers.
+// ChannelWeights are the weights of the channels of recall, and the number of nearest vectors that it considers in
+// addition to its results.
 type ChannelWeights struct {
 	Text, Vector, Entity float64
 	Nearest              int

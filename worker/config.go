@@ -85,14 +85,14 @@ type EmbeddingConfig struct {
 	// Provider is "local" (default), "onnx" (a model in the process, in programs built with the tag onnx), "openai" (any
 	// server that speaks OpenAI's /embeddings) or "ollama".
 	Provider string
-	// Model is the provider's name for the model. Required, except for local, and for onnx, whose default is the name of
+	// Model is the provider's name for the model. Required except for local and onnx; for onnx the default is the name of
 	// the folder.
 	Model string
-	// Dimension is the length of the vectors, 1 to 3584. Required, except for local, whose default is 1024, and for onnx,
-	// which knows that of the model.
+	// Dimension is the length of the vectors, 1 to 3584. Required except for local, whose default is 1024, and for onnx,
+	// whose default is the model's dimension.
 	Dimension int
-	// Path is the folder of an onnx model, as sentence-transformers lays it out, with tokenizer.json and model.onnx or
-	// onnx/model.onnx. Library is the path of ONNX Runtime's shared library; without it the system finds the library.
+	// Path is the folder of an onnx model in the layout of sentence-transformers, with tokenizer.json and model.onnx or
+	// onnx/model.onnx. Library is the path of ONNX Runtime's shared library. Default: the system looks for the library.
 	Path, Library string
 	// SendDimension asks an OpenAI-compatible server for vectors of that length. Models that have only
 	// one length refuse. OpenAI's text-embedding-3 models, which support any, are always asked.

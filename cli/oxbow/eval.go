@@ -35,7 +35,7 @@ type evalFlags struct {
 	tune          bool
 	limit         int
 	minScore      float64
-	agree         float64 // cosine of the model's vectors from which a memory states a point
+	agree         float64 // cosine of the model's vectors from which on a memory states a point; 0: do not compare them
 	user          string
 }
 
@@ -58,24 +58,24 @@ users.
 A question may also have
 
   "gold_sessions":[S,…]  instead of gold or as well: sessions that should be among the first k distinct sessions
-  "unwanted":[ID,…]      memories that must not come back; without it, all that are not gold
-  "at":RFC3339           when it is asked: later memories are not found
-  "metadata":{…}         the memories' metadata must contain it
+  "unwanted":[ID,…]      memories that must not be found; without it, all that are not gold
+  "at":RFC3339           the time when it is asked: later memories are not found
+  "metadata":{…}         an object that the memories' metadata must contain
 
 An empty gold says that nothing is known. If a question has unwanted or an empty gold, or with --min-score, the
-command prints the precision: the mean share of gold memories among the first 20 results that are gold or unwanted;
-and for how many questions about which nothing is known nothing came back.
+command prints the precision: the mean share of gold memories among the first 20 results that are gold or unwanted.
+It also prints the share of the questions with an empty gold for which nothing unwanted was found.
 
-With --extract, a file may also have points, which are facts that extraction should find in a session:
+For --extract, a file may also have points. A point is a fact that extraction should find in a session:
 
   {"type":"point","user":U,"id":ID,"session":S,"content":TEXT}
 
-The command prints which share of the extracted memories states a point, and which share of the points a memory
-states, judged by the words that both have.
+The command prints the share of the extracted memories that state a point, and the share of the points that a memory
+states. It compares their words.
 
-With --tune, the command tries settings of recall, key "recall" of oxbow.settings (docs/embedding.md): it prints the
-recall@10 of the present and of the best one, what remains of the gain for users that had no say in the choice, and
-the statement that changes the setting. It changes nothing itself.
+With --tune, the command tries values of the setting "recall" in oxbow.settings (docs/embedding.md). It prints the
+recall@10 with the present and with the best setting, the recall@10 if each user is measured with the setting that is
+best for the others, and the statement that changes the setting. It changes no setting itself.
 
 A file may hold lives instead, such as examples/weights.jsonl (docs/weight.md): what happens to a user's memories,
 and which of them must then outweigh, outrank or replace others. The command plays them as a worker, which also runs
@@ -111,10 +111,10 @@ the mean reciprocal rank of the first used memory, and F1.`,
 	f.Float64Var(&flags.minScore, "min-score", 0, "recall only memories with at least this relevance, 0 to 1 (default: all)")
 	userFlag(f, &flags.user, "user whose answers to ask again")
 	f.Float64Var(&flags.agree, "point-similarity", 0,
-		"with --extract, also compare memories with points by the model's vectors, which agree from this cosine on")
+		"with --extract, also compare memories with points by the model's vectors, with this minimum cosine similarity")
 	f.BoolVar(&flags.extract, "extract", false,
 		"load the memories as messages, extract memories from them, and count their sources as results")
-	f.BoolVar(&flags.tune, "tune", false, "find the best weight of the vectors, and how many to consider")
+	f.BoolVar(&flags.tune, "tune", false, "find the best weight and number of nearest vectors for recall")
 	flags.work.embedding.add(f)
 	flags.rerank.add(f)
 	flags.work.reasoner.add(f, &flags.work.cfg)
@@ -435,7 +435,7 @@ func (a *app) printReport(report eval.Report, questions int, memories int64, use
 		}
 		a.printf(".\n")
 		if p.Unknown > 0 {
-			a.printf("Nothing came back for %.3f of %s about which nothing is known.\n", p.Silent,
+			a.printf("Nothing unwanted was found for %.3f of %s about which nothing is known.\n", p.Silent,
 				count(p.Unknown, "question"))
 		}
 	}

@@ -105,7 +105,7 @@ func TestEvalJudges(t *testing.T) {
 	require.Equal(t, 1, report.Precision.Unknown)
 	shown := d.ok("eval", name, "--min-score", "0.01")
 	require.Regexp(t, `(?s)\nSessions:\n\n.*\nlate .*The precision of 2 questions is 0.750 at a recall of 1.000.\n`+
-		`Nothing came back for 1.000 of 1 question about which nothing is known.\n`, shown)
+		`Nothing unwanted was found for 1.000 of 1 question about which nothing is known.\n`, shown)
 	require.Equal(t, exitUsage, d.run("eval", name, "--min-score", "-1").code)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// tuneChoices are what --tune tries for the setting recall. The weight of text stays, because only the proportion of
-// the weights matters.
+// tuneChoices are the values that --tune tries for the setting recall. It keeps the weight of the text, because only the
+// ratio of the weights matters.
 var tuneChoices = []eval.Choice{
 	{Key: "vector", Values: []float64{0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5}},
 	{Key: "nearest", Values: []float64{60, 140, 280, 500}},
@@ -95,7 +95,7 @@ func recall10(t *eval.Tally) eval.Mean {
 func (a *app) printTuning(t eval.Tuning) {
 	a.printf("present  recall@10 %.3f  %s\nbest     recall@10 %.3f  %s\n", t.Before, t.Present, t.After, t.Best)
 	if t.LeftOut != nil {
-		a.printf("\nWhen each user is measured with the setting that the other users choose, recall@10 is %.3f (%+.3f).\n",
+		a.printf("\nIf each user is measured with the setting that is best for the other users, recall@10 is %.3f (%+.3f).\n",
 			*t.LeftOut, *t.LeftOut-t.Before)
 	} else {
 		a.printf("\nWith a single user, it is unknown whether the gain holds for others.\n")

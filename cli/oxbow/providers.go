@@ -25,7 +25,7 @@ func (e *embeddingFlags) add(f *pflag.FlagSet) {
 		"embedding provider: local (default), onnx, openai (any server with its API) or ollama")
 	f.StringVar(&e.cfg.Model, "embedding-model", "", "name of the provider's model")
 	intFlag(f, &e.cfg.Dimension, "embedding-dimension", "", 1, embedding.MaxDimension, "length of the model's vectors")
-	f.StringVar(&e.cfg.Path, "embedding-path", "", "folder of a model, for onnx")
+	f.StringVar(&e.cfg.Path, "embedding-path", "", "folder of the model, for onnx")
 	f.StringVar(&e.cfg.Library, "embedding-library", "",
 		"path of ONNX Runtime's shared library, for onnx (default: the system finds it)")
 	f.StringVar(&e.cfg.URL, "embedding-url", "", "base URL of the server (default: the provider's)")
@@ -69,11 +69,12 @@ func (r *rerankFlags) add(f *pflag.FlagSet) {
 	r.cfg.APIKey = os.Getenv("OXBOW_RERANK_API_KEY") // not a flag: other users could see it in the process list
 	r.options = oxbow.RerankOptions{Pool: oxbow.DefaultRerankPool, Timeout: oxbow.DefaultRerankTimeout}
 	f.StringVar(&r.cfg.URL, "rerank-url", "", "base URL of a server that ranks recalled memories again (default: none)")
-	f.StringVar(&r.cfg.Model, "rerank-model", "", "name of the server's model (default: its only one, by TEI's API)")
-	intFlag(f, &r.options.Pool, "rerank-pool", "", 1, oxbow.MaxRerankPool, "how many memories to rank again")
-	durationFlag(f, &r.options.Timeout, "rerank-timeout", time.Millisecond, "how long to wait for that server")
+	f.StringVar(&r.cfg.Model, "rerank-model", "", "name of the server's model (default: none, with TEI's API)")
+	intFlag(f, &r.options.Pool, "rerank-pool", "", 1, oxbow.MaxRerankPool, "number of memories to rank again")
+	durationFlag(f, &r.options.Timeout, "rerank-timeout", time.Millisecond,
+		"how long to wait for that server before keeping recall's order")
 	f.Float64Var(&r.options.Weight, "rerank-weight", oxbow.DefaultRerankWeight,
-		"how much that server's order counts, if recall's own counts 1")
+		"weight of that server's order, above 0; recall's own has weight 1")
 	envs(f, "rerank-")
 }
 

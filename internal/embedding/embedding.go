@@ -25,8 +25,8 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Queries returns the vectors of questions: by the method EmbedQueries of an embedder that has one, for models that
-// embed questions and what answers them differently, and otherwise by Embed.
+// Queries returns the vectors of questions. It calls EmbedQueries if the embedder has that method, for models that embed
+// questions and memories differently, and Embed otherwise.
 func Queries(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
 	if q, ok := e.(interface {
 		EmbedQueries(ctx context.Context, texts []string) ([][]float32, error)

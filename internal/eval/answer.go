@@ -7,7 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Answer judges what came back for the question: the ids of each result and of each distinct session, best first.
+// Answer compares results with what the question should find. results and sessions have the ids of each result and of each
+// distinct session, best first. took is the duration of the recall.
 func (q Question) Answer(results, sessions [][]string, took time.Duration) Answer {
 	a := Answer{Memories: ranks(q.Gold, results), Sessions: ranks(q.Sessions, sessions), Took: took}
 	for _, ids := range results[:min(len(results), Depth)] {
@@ -21,7 +22,7 @@ func (q Question) Answer(results, sessions [][]string, took time.Duration) Answe
 	return a
 }
 
-// ranks returns the 1-based place of each gold id among the results, 0 if it is not there.
+// ranks returns the rank of each gold id among the results, from 1, or 0 if it is not there.
 func ranks(gold []string, results [][]string) []int {
 	rank := make([]int, len(gold))
 	for i, id := range gold {

@@ -36,16 +36,16 @@ type Scores struct {
 	Categories map[string]Score `json:"categories"`
 }
 
-// Precision measures what came back and should not have. A question's precision is the share of gold
-// memories among the first Depth results that are gold or unwanted. It is 0 if there are gold memories and no such
-// result. A question about which nothing is known has the precision 0 if something unwanted came
-// back, and otherwise does not count.
+// Precision measures how much is found that should not be. A question's precision is the share of gold
+// memories among the first Depth results that are gold or unwanted; it is 0 if no result is either. A
+// question about which nothing is known has the precision 0 if something unwanted was found, and
+// otherwise does not count.
 type Precision struct {
 	N         int     `json:"n"` // questions that count
 	Precision float64 `json:"precision"`
-	Recall    float64 `json:"recall"`  // mean share of gold memories that came back, of the questions with any
+	Recall    float64 `json:"recall"`  // mean share of gold memories among the first Depth results, of the questions with any
 	Unknown   int     `json:"unknown"` // questions about which nothing is known
-	Silent    float64 `json:"silent"`  // share of these for which nothing unwanted came back
+	Silent    float64 `json:"silent"`  // share of these for which nothing unwanted was found
 }
 
 // Latency holds percentiles of the questions' durations, in milliseconds.
@@ -59,7 +59,7 @@ type Latency struct {
 type Report struct {
 	Scores
 	Sessions  *Scores      `json:"sessions,omitempty"`  // if questions have gold sessions
-	Precision *Precision   `json:"precision,omitempty"` // if it was asked for
+	Precision *Precision   `json:"precision,omitempty"` // if it was requested
 	Points    *PointScores `json:"points,omitempty"`    // if there are any and memories were extracted
 	Latency   Latency      `json:"latency_ms"`
 }

@@ -2,9 +2,8 @@ package eval
 
 import "context"
 
-// WordsAgree is the cosine of two texts' vectors of the local embedder from which they state the same.
-// It was chosen on 120 pairs of a message and a fact that a person had judged, and agrees with the
-// person on 82 % of 80 others (kappa 0.66); docs/evaluation.md.
+// WordsAgree is the minimum cosine similarity of the local embedder's vectors at which two texts state the
+// same. docs/evaluation.md describes how it was chosen.
 const WordsAgree = 0.262
 
 // Fact is a text of a user, and the session it comes from, "" if it is of none.

@@ -9,7 +9,7 @@
 //
 // gold lists the memories that answer the question by their ids in the file, which are scoped to
 // the user; it is empty if nothing is known about the question. gold_sessions lists sessions instead or
-// as well, and unwanted the memories that must not come back. With at, the question is asked at that
+// as well, and unwanted the memories that must not be found. With at, the question is asked at that
 // time, and with metadata only of memories that contain it.
 package eval
 

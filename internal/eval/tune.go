@@ -32,13 +32,13 @@ type Tuning struct {
 	Best    Setting `json:"best"`
 	Before  float64 `json:"before"` // with Present
 	After   float64 `json:"after"`  // with Best, on the questions that it was chosen by
-	// LeftOut is the score if each user is measured with the setting that the questions of the others choose; nil with
-	// a single user.
+	// LeftOut is the score if each user is measured with the setting that is best for the other users; nil with a single
+	// user.
 	LeftOut *float64 `json:"left_out"`
 }
 
-// Tune looks for the setting with the highest score. It tries the values of one key after another until none is better.
-// measure returns the score of each user with a setting; it is called once for each setting.
+// Tune looks for the setting with the highest score. It tries the values of one key after another, and repeats this until
+// no value is better. measure returns the score of each user with a setting; Tune calls it once for each setting.
 func Tune(present Setting, choices []Choice, measure func(Setting) (map[string]Mean, error)) (Tuning, error) {
 	t := &tuner{choices: choices, measure: measure, known: map[string]map[string]Mean{}}
 	users, err := t.ask(present)

@@ -22,8 +22,8 @@ const (
 	maxEvidence = 200 // for a proposal
 )
 
-// decode decodes an answer that is one JSON object with only the members of into, a pointer to a struct, and with all
-// that may not be missing, unless the question is without it. It skips a fence around the object and any thinking before it.
+// decode decodes an answer into a pointer to a struct. The answer must be one JSON object with the required members and no
+// unknown ones; those in without are not required. It skips a fence around the object and any thinking before it.
 func decode(answer string, into any, without ...string) error {
 	answer = strings.TrimSpace(answer)
 	if thought, rest, ok := strings.Cut(answer, "</think>"); ok && strings.HasPrefix(thought, "<think>") {

@@ -22,18 +22,18 @@ import (
 type question struct {
 	purpose string         // name of the prompt
 	schema  *answer.Schema // of the answer; ask sets it
-	without string         // a member of the answer that is not needed; "": none
+	without string         // a member that the answer does not have; "": none
 	data    any            // values for the prompt
 	refused *notes         // nil if the result records what was dropped
-	shorter bool           // if an answer is cut off, the caller asks about less; a repair would be cut off, too
-	bounds  bounds         // of the answer; ask sets the widest if there are none
+	shorter bool           // the caller asks about less after an answer that was cut off, so ask does not repair it
+	bounds  bounds         // of the answer; default: widest
 }
 
 const (
 	maxAttempts   = 2    // the question, and one repair
 	quotedAnswer  = 4000 // characters of a bad answer that the repair shows and an error may keep
 	maxAdaptation = 6    // retries with other parameters if a server does not support them
-	fast          = 4    // an answer that takes a quarter of the time limit may be longer
+	fast          = 4    // an answer that took less than a quarter of the time limit may be longer
 )
 
 // ask asks a question and passes the answer to use. If the answer does not fit A's schema, or use finds a problem, ask

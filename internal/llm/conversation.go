@@ -93,7 +93,7 @@ func listen(c reasoner.Conversation) *talk {
 	return t
 }
 
-// asked returns the number of new messages. Those of an unusable answer are asked about again one by one.
+// asked returns the number of new messages. After an unusable answer, the model is asked about them one by one.
 func (t *talk) asked() (n int) {
 	for _, m := range t.said {
 		if m.New {
@@ -103,7 +103,7 @@ func (t *talk) asked() (n int) {
 	return n
 }
 
-// bytesPerEntry is how much a user says, at least, for each entry of a list in the answer.
+// bytesPerEntry is the minimum length of the user's messages for each entry of a list in the answer.
 const bytesPerEntry = 25
 
 // bounds returns the bounds of an answer. A candidate is not much longer than its message.

@@ -20,15 +20,15 @@ type parameters struct {
 	format      format
 	limit       limit
 	temperature float64 // 0: the same as for others; 1: the only value that thinking models accept
-	tokens      int     // of an answer, at most: fewer if the server is slow
+	tokens      int     // maximum of an answer; reduced if the server is slow
 }
 
 // format is how JSON is requested.
 type format int
 
 const (
-	formatBounded format = iota // by schema, which the server enforces, with limits of lists and texts
-	formatSchema                // by schema without them
+	formatBounded format = iota // by schema, which the server enforces, with limits for lists and texts
+	formatSchema                // by schema without these limits
 	formatJSON                  // as any JSON; the prompt has the schema
 	formatNone                  // by the prompt only
 )
@@ -102,16 +102,15 @@ func (t *negotiated) replace(used, next parameters) {
 // minTokens is the smallest number of tokens to which an answer is limited.
 const minTokens = 256
 
-// shorten allows half as many tokens from now on, because an answer was not complete in time. Otherwise a model that
-// repeats itself until the limit never answers on a slow server, and its job never fails either.
+// shorten halves the token limit after an answer that was not complete in time, down to minTokens. Without this, a model
+// that repeats itself until the limit would never answer on a slow server, and its job would never fail.
 func (t *negotiated) shorten(used parameters) {
 	next := used
 	next.tokens = max(used.tokens/2, minTokens)
 	t.replace(used, next)
 }
 
-// lengthen allows twice as many tokens, at most the given number, because an answer was cut off although the server is
-// fast.
+// lengthen doubles the token limit, up to most, after an answer that was cut off although the server is fast.
 func (t *negotiated) lengthen(used parameters, most int) {
 	next := used
 	next.tokens = min(2*used.tokens, most)

@@ -32,8 +32,8 @@ type filling struct {
 	Problem  string // of a bad answer
 }
 
-// boundarySize is the length of the boundary in characters of 5 bits. It is random for each prompt, so no memory can
-// contain it, and short, because every occurrence costs tokens.
+// boundarySize is the length of the boundary in characters of 5 bits each. The boundary is random for each prompt, so a
+// memory cannot contain it on purpose. It is short, because each occurrence costs tokens.
 const boundarySize = 8
 
 // messages returns the question and, for a repair, the bad answer and its problem.

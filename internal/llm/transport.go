@@ -15,18 +15,18 @@ import (
 // maxAnswer is many times the size of an answer, in bytes.
 const maxAnswer = 8 << 20
 
-// bounds limits the lists and texts of an answer. Without limits, a small model that continues a list such as m1, m2, m3, or
-// repeats a word, does not find its end.
+// bounds limits the lists and texts of an answer. Without limits, a small model may continue a list such as m1, m2, m3, or
+// repeat a word, until the token limit.
 type bounds struct {
 	entries    int // of a list
 	characters int // of a text
 }
 
-// widest is for long answers.
+// widest are the largest bounds.
 var widest = bounds{maxEntries, reasoner.MaxSummary}
 
-// boundsFor returns the bounds of an answer that needs lists of n entries and texts of the given length. There are few
-// different ones, because servers and providers cache what they derive from a schema.
+// boundsFor returns bounds for an answer that needs lists of n entries and texts of the given number of characters, but at
+// most widest. It uses few different numbers, because servers cache what they derive from a schema.
 func boundsFor(n, characters int) bounds {
 	b := widest
 	for _, entries := range []int{20, 10, 3} {
@@ -42,8 +42,8 @@ func boundsFor(n, characters int) bounds {
 	return b
 }
 
-// limit writes the bounds into the JSON of a schema, where the libraries have no fields for them. Texts cannot contain
-// what it replaces, because JSON escapes their quotes.
+// limit writes the bounds into the JSON of a schema, because the libraries have no fields for them. The JSON of other texts
+// cannot contain what limit replaces, because their quotes are escaped.
 func (b bounds) limit(raw []byte) []byte {
 	raw = bytes.ReplaceAll(raw, []byte(`"type":"array"`), fmt.Appendf(nil, `"type":"array","maxItems":%d`, b.entries))
 	return bytes.ReplaceAll(raw, []byte(`"type":"string"`), fmt.Appendf(nil, `"type":"string","maxLength":%d`, b.characters))

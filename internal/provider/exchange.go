@@ -21,7 +21,7 @@ type Exchange struct {
 	Code       string        // OpenAI's error code, likewise
 	Answer     []byte        // the body
 	Err        error         // why there was no answer
-	TimedOut   bool          // there was none within the time limit
+	TimedOut   bool          // there was no answer within the time limit
 }
 
 type exchangeKey struct{}

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// The usual parameters: how soon repetition stops to count, and how much long texts are discounted.
+// The usual parameters: how soon further occurrences of a term stop counting, and how much long texts are discounted.
 const (
 	k1 = 1.2
 	b  = 0.75

@@ -6,11 +6,12 @@
 //
 // It writes DIR/NAME.jsonl for each named set, by default for all. A set is cloned from its public repository at a
 // pinned commit; -from names a clone of that repository instead, which may be a bare one. Two sets have no public
-// repository in this format and need -from with a file: locomo and lifebench-zh. -agreement prints how well oxbow eval judges the points of realmem.jsonl.
+// repository in this format and need -from with a file: locomo and lifebench-zh. -agreement prints how well the comparison
+// of oxbow eval with the points of realmem.jsonl agrees with a person.
 //
-// A loader opens only the files that it names, and converts only the parts that its comment names. Everything else of a
-// set is held out: it judges the project from outside, so the project does not load it. Nothing of the data belongs into
-// this repository, whose license does not cover it.
+// A loader opens only the files that it names, and converts only the parts that its comment names. The other parts of a
+// set are held out for independent tests, so the project does not load them. The data must not be added to this
+// repository, because its license does not cover the data.
 package main
 
 import (
@@ -27,7 +28,7 @@ import (
 	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
-// set is a data set. It has either a repository or must be given as a file.
+// set is a data set. One without a repository must be given as a file.
 type set struct {
 	name    string
 	url     string // public address of the git repository

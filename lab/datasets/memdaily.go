@@ -9,8 +9,8 @@ import (
 
 // memdaily is MemDaily of MemSim (arXiv 2409.20163): short Chinese histories, "trajectories", of messages with a question
 // each. Only trajectories with odd ids are loaded. As in the set's own memdaily.json, the id is the trajectory's place
-// in its file without those whose generation failed. A hundred trajectories share a user, each as a session, so that a
-// question has something to confuse.
+// in its file without those whose generation failed. A hundred trajectories share a user, each as a session, so that
+// similar memories compete for a question.
 var memdaily = set{
 	name:   "memdaily",
 	url:    "https://github.com/nuster1128/MemSim",

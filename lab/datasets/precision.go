@@ -6,8 +6,8 @@ import (
 )
 
 // PrecisionMemBench (arXiv 2605.11325, MIT) is loaded whole: 35 beliefs of a programmer and novelist, and questions that
-// say which of them may come back, often none. precisionmembench has the set's single questions, on which its published
-// figures are. precisionmembench-scoped has the same, each restricted to the question's scope by metadata: the set's
+// say which of them may be found, often none. precisionmembench has the set's single questions, with which its published
+// figures were measured. precisionmembench-scoped has the same, each restricted to the question's scope by metadata: the set's
 // harness sends the scope to a memory system, but most adapters ignore it. precisionmembench-sessions has the turns of
 // its sessions, without what the sessions change.
 //

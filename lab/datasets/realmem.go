@@ -11,7 +11,7 @@ import (
 )
 
 // realmem is RealMem (arXiv 2601.06966, Apache 2.0): months of sessions of invented people with an assistant, about
-// several projects at once. Five of its ten people are loaded, the files of the others are not opened.
+// several projects at once. Five of its ten people are loaded; the files of the others are not opened.
 //
 // A question is what a person says when the assistant needs earlier sessions to answer. It is asked when its session
 // begins, so it has only earlier sessions to find, as in the set. gold_sessions are those that the answer used. Points

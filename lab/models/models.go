@@ -16,7 +16,7 @@ type model struct {
 	version                    string // of the package, on which the vectors depend
 	dimension                  int
 	queryPrefix, passagePrefix string
-	english                    bool // it knows no other language
+	english                    bool // the model knows no other language
 }
 
 var models = map[string]model{
@@ -32,7 +32,7 @@ type Server struct {
 	Dimension     int
 	QueryPrefix   string
 	PassagePrefix string
-	English       bool // it knows no other language
+	English       bool // the model knows no other language
 
 	http  *http.Server
 	pool  *pool

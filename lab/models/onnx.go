@@ -17,7 +17,8 @@ type ONNX struct {
 	python string
 }
 
-// InstallONNX lays out the model as sentence-transformers does: all but the ONNX file is in another package.
+// InstallONNX makes a folder with the model in the layout of sentence-transformers. The ONNX file comes from one package and
+// the other files from another.
 func InstallONNX(ctx context.Context) (*ONNX, error) {
 	python, _, err := environment(ctx, "lab/models/requirements.txt")
 	if err != nil {

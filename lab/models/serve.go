@@ -73,7 +73,7 @@ func (s *Server) prefixed(text, kind string) string {
 	return s.QueryPrefix + text
 }
 
-// embed returns the vectors of texts, from the cache as far as possible.
+// embed returns the vectors of texts. It computes only those that are not in the cache.
 func (s *Server) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := s.cache.find(ctx, texts)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Server) embed(ctx context.Context, texts []string) ([][]float32, error)
 	return vectors, s.cache.add(ctx, missing, made)
 }
 
-// rate counts texts, and the time in which the model computed any.
+// rate counts texts, and the time during which the model computed vectors.
 type rate struct {
 	mu             sync.Mutex
 	running        int

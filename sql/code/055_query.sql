@@ -25,7 +25,7 @@ declare
   month constant text := '(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|'
     || 'Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?|jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|'
     || 'aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
-  -- each form, followed by the positions of year, month, day, last month, last day and part of the month in it
+  -- each form, followed by the positions in it of year, month, day, last month, last day and part of the month (0: none)
   forms constant text[] := array[
     '(?:([0-9]{4}) ?年)? ?的?([0-9]{1,2}|十[一二]?|[一二三四五六七八九]) ?月份?(?: ?([0-9]{1,2})(?: ?[日号])?'
       || '(?: ?[至到~—–-]+ ?(?:([0-9]{1,2}) ?月 ?)?([0-9]{1,2})(?: ?[日号])?)?|的?([上中下]旬|[初底末]))?', '1,2,3,4,5,6',

@@ -1,7 +1,7 @@
 -- Times in a question that are relative to the day on which it is asked ("last spring", 三天前), and seasons, quarters
 -- and holidays. internal/reasoner/when reads them in messages.
 
--- times_number returns the number of a word: 12, twelve, 十二, few. Half is 0.5; another word is null.
+-- times_number returns the number that a word stands for (12, twelve, 十二; few is 3, half is 0.5), or null.
 create or replace function oxbow.times_number(word text) returns double precision
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -17,7 +17,8 @@ begin
 end $$;
 
 -- span_terms returns the date terms (see date_terms) of the days from _from to _to, at most 40: the days and their
--- months; for whole months and for more than 31 days, only the months; for more than three years, the years.
+-- months; for whole months and for more than 31 days, only the months; for whole years and for more than three years,
+-- only the years.
 create or replace function oxbow.span_terms(_from date, _to date) returns text[]
 language sql immutable parallel safe
 return case
@@ -31,9 +32,10 @@ return case
     || array(select '@' || to_char(m, 'YYYY-MM')
                from generate_series(date_trunc('month', _from::timestamp), _to, '1 month') m) end;
 
--- holidays returns names, the day, and how many days from that the holiday begins and ends. The day is a month and a
--- day; a month, which weekday of it (-1 is the last) and the weekday (0 is Sunday); or, of the years from 2015 to
--- 2035, month and day as a number.
+-- holidays returns a row for each holiday: names is a regular expression of its names, rule its day, and begins and ends
+-- are the offsets of its first and last day from that day. The rule has two numbers (month and day), three (month, which
+-- of its weekdays, -1 for the last, and the weekday, 0 for Sunday), or one for each year from 2015 to 2035
+-- (month * 100 + day).
 create or replace function oxbow.holidays()
 returns table (names text, rule integer[], begins integer, ends integer)
 language sql immutable parallel safe as $$
@@ -87,7 +89,7 @@ language sql immutable parallel safe as $$
        1024, 1012, 1001, 1020, 1009], 0, 0)
 $$;
 
--- holiday_on returns the day of a holiday in a year; null if it is unknown.
+-- holiday_on returns the day of a holiday in a year, or null if it is unknown.
 create or replace function oxbow.holiday_on(_rule integer[], _year integer) returns date
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -112,9 +114,9 @@ return lower(left(query, 2000)) like any ('{%christmas%,%xmas%,% eve%,%boxing da
   %halloween%,%bonfire%,% day%,%thanksgiving%,%black friday%,%good friday%,%easter%,%festival%,%节%,%圣诞%,%元旦%,%除夕%,
   %平安夜%,%跨年%,%年三十%,%初一%,%国庆%,%十一%,%清明%,%端午%,%中秋%,%重阳%,%七夕%,%元宵%,%五一%,%六一%,%双1%,%双十%}'::text[]);
 
--- query_holidays returns the date terms of the holidays in a query. One without a year is the latest that has begun;
--- other years count less. Without a year it must be said as a time ("over Christmas", 国庆节我…): a Christmas party may be
--- planned in autumn.
+-- query_holidays returns the date terms of the holidays in a query. A holiday without a year counts only if the wording
+-- makes it a time ("over Christmas", 国庆节我…), because a Christmas party may be planned in autumn. It is the latest that
+-- has begun; the days of the previous three years and the next one are added without their months, so they count less.
 create or replace function oxbow.query_holidays(query text, today date) returns text[]
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -161,8 +163,8 @@ language sql immutable parallel safe
 return coalesce(array_position(array['mo', 'tu', 'we', 'th', 'fr', 'sa', 'su'], left(lower(name), 2)),
   nullif(strpos('一二三四五六日', name), 0), 7);
 
--- query_times returns the date terms of the relative times, seasons, quarters and holidays in a query, and the rest of
--- the query, in which last year is a number, for query_dates.
+-- query_times returns the date terms of the relative times, seasons, quarters and holidays in a query. It also returns
+-- the rest of the query for query_dates, in which "last year" and the like are replaced by the number of the year.
 create or replace function oxbow.query_times(query text, today date, out terms text[], out rest text)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -182,18 +184,20 @@ declare
     "day before yesterday": -2, "night before last": -2, "yesterday": -1, "last night": -1, "last evening": -1,
     "today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1,
     "day after tomorrow": 2}';
-  -- the first month, and how many
+  -- the first month, and the number of months
   parts constant jsonb := '{"spring": [3, 3], "summer": [6, 3], "autumn": [9, 3], "fall": [9, 3], "winter": [12, 3],
     "春": [3, 3], "夏": [6, 3], "秋": [9, 3], "冬": [12, 3], "暑假": [7, 2], "寒假": [1, 2], "上半年": [1, 6],
     "下半年": [7, 6], "年初": [1, 1], "年底": [12, 1], "年末": [12, 1], "first": [1, 3], "second": [4, 3],
     "third": [7, 3], "fourth": [10, 3], "1": [1, 3], "2": [4, 3], "3": [7, 3], "4": [10, 3], "一": [1, 3],
     "二": [4, 3], "三": [7, 3], "四": [10, 3]}';
-  -- the years first, so that dates and seasons in them are those of a number
+  -- Years, and their distance from this year. They are replaced first, so that a date or season with "last year" is read
+  -- as one with the number of the year.
   years constant text[] := array['(?<![以之])大前年', '-3', '(?<![以之目])前年', '-2', '\mthe year before last\M', '-2',
     '去年', '-1', '\mlast year\M(?! of)', '-1', '今年', '0', '\mthis year\M', '0', '明年', '1', '\mnext year\M', '1',
     '(?<![以之今])后年', '2'];
-  -- the other forms: what a query with one contains, the form, what it is, where in it are which, the number, the unit
-  -- or name, and the year, and what of it stays
+  -- The other forms, five texts each: patterns of LIKE of which the query must match one, a regular expression, the kind
+  -- of time, the positions in the expression of the word of offsets (such as last), the number, the unit or name and the
+  -- year (0: none), and what replaces the form in the rest of the query.
   forms constant text[] := array[
     '{% ago%}', '\m' || number || unit || ' ago\M', 'ago', '0,1,2,0', ' ',
     '{%前%}', chinese_number || '多?' || chinese_unit || '半?(?:之前|以前|前)(?![台面后])', 'ago', '0,1,2,0', ' ',
@@ -240,12 +244,12 @@ declare
   place integer[];
   named boolean;
   what text;
-  ahead integer; -- how many units ahead
+  ahead integer; -- units from now, negative for the past
   name text;     -- of a unit, weekday, month, season or holiday
   n double precision;
   months double precision;
   days double precision;
-  fuzzy integer; -- days
+  fuzzy integer; -- days before and after the day, because "three weeks ago" is not exact
   y integer;
   m integer;
   step interval;
@@ -377,7 +381,7 @@ return lower(left(query, 2000)) like any ('{% ago%,%last %,%past %,%previous %,%
 -- query_terms returns the words and dates to search for. Chinese bigrams that contain a pronoun, a function
 -- word or a question word match everywhere and are dropped, except 住在 (to live in), unless the query
 -- consists only of them. A single Chinese, Japanese or Korean character matches the bigrams that begin with
--- it: '茶*'. Relative times count if today is given.
+-- it: '茶*'. Relative times are read only if today is given.
 drop function if exists oxbow.query_terms(text);
 create or replace function oxbow.query_terms(query text, today date default null, out words text[], out dates text[])
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$

@@ -16,10 +16,10 @@ return oxbow.is_attached(_memory) or exists (select from oxbow.memories s
                 where s.user_id = (_memory).user_id and s.memory_type = (_memory).memory_type
                   and s.id = (_memory).superseded_by and s.content_hash = (_memory).content_hash);
 
--- recall_passes reports whether a memory passes the filter. With history, the versions of all times, or up to valid,
--- pass, except mere repetitions and, with now, those that were never true and those past expires_at. In the mode debug, forgotten and ended
--- memories pass too; in the mode normal, only summaries and full memories with enough weight pass. The planner inlines
--- this function, so the call costs nothing.
+-- recall_passes reports whether a memory passes the filter. With history, versions that have ended pass too, unless they
+-- became true after valid or, with now, are past expires_at. Versions that were never true then pass only without now, and
+-- not if they merely repeat another. In the mode debug, forgotten and ended memories pass too; in the mode normal, only
+-- summaries and full memories with enough weight pass. The planner inlines this function, so the call costs nothing.
 create or replace function oxbow.recall_passes(_memory oxbow.memories, _filter oxbow.recall_filter) returns boolean
 language sql stable parallel safe
 return _memory.sensitivity < 2

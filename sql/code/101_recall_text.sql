@@ -71,8 +71,8 @@ begin
    where w.nth <= 2 or (w.nth <= 64 and w.n <= 0.3 * _documents and w.total <= 8000);
 end $$;
 
--- recall_dates returns the memories that match a date in the query, with the idf of the matching date term. A memory
--- is there once for each date that it matches.
+-- recall_dates returns the memories that match a date in the query, with the idf of the matching date term. A memory is
+-- repeated for each date that it matches.
 drop function if exists oxbow.recall_dates(text, text[], text[], double precision); -- an earlier version had more columns
 create or replace function oxbow.recall_dates(_user_id text, _types text[], _dates text[], _documents double precision,
   out ids uuid[], out types text[], out idfs double precision[])
@@ -97,8 +97,8 @@ end $$;
 -- while they occur in at most 30 % of the memories (or 50) and in 8,000 places in all. A term counts once
 -- or twice per memory; a second scan, for the term marked '+', finds repeats. The weight of a term is
 -- idf^1.5. With T the sum over the terms and D the sum of the idf of the matching date terms, the score is
--- T (1 + D) + D. The memories that match a date are returned for the vector channel (recall_dates), with the highest D
--- (date), and the score of a memory that has each word of the query once and that D (most).
+-- T (1 + D) + D. The function also returns the memories that match a date (date_ids and date_idfs, for recall_dated), the
+-- highest D (date), and the score of a memory that has each word of the query once and that D (most, for relevance).
 --
 -- Without statistics, or when most users have few memories, the planner would read all of a user's rows
 -- instead of the term index. With page and operator costs at zero, it chooses the plan with the fewest

@@ -60,8 +60,8 @@ begin
 end $$;
 
 -- recall_vector returns the nearest memories: by the user's index for types that have one, unless it finds
--- too few, and by an exact scan otherwise. The score is the cosine similarity above floor, which is that of unrelated
--- texts or, if there are more memories than _limit, that of the last one returned, whichever is higher.
+-- too few, and by an exact scan otherwise. The score is the cosine similarity minus floor, at least 0. floor is the
+-- similarity of unrelated texts (_unrelated) or, if there are _limit memories, that of the last one, whichever is higher.
 create or replace function oxbow.recall_vector(_user_id text, _types text[], _embedding halfvec, _limit integer,
   _unrelated double precision, inout _filter oxbow.recall_filter, out ids uuid[], out types text[],
   out scores double precision[], out floor double precision)

@@ -2,8 +2,8 @@
 
 -- channel_weights returns what the best memory of each channel adds to a score, how many nearest vectors recall
 -- considers in addition to its results, and the cosine similarities of a question to unrelated and to related memories
--- (settings, key recall). The offline model adds little to the words from which it is built, so it counts less than a
--- trained one, whose farther vectors still tell something.
+-- (settings, key recall). The offline model adds little, because it is built from the same words, so by default it weighs
+-- less than a trained model, and recall considers fewer of its vectors.
 drop function if exists oxbow.channel_weights(); -- an earlier version had fewer columns
 create or replace function oxbow.channel_weights(out text double precision, out vector double precision,
   out entity double precision, out nearest integer, out unrelated double precision, out related double precision)
@@ -26,9 +26,10 @@ begin
     left join oxbow.settings r on r.key = 'recall';
 end $$;
 
--- relevance returns how well a memory answers a question, from 0 to 1, comparable between questions and users: the mean
--- of the share of the question's words that it has (_share, by their weight) and of its similarity, 0 for that of
--- unrelated texts of the model and 1 for related ones. Of a question without a vector only the words count.
+-- relevance returns how well a memory answers a question, from 0 to 1, comparable between questions and users. It is the
+-- mean of two numbers from 0 to 1: the weighted share of the question's words that the memory has (_share), and the cosine
+-- similarity (_similarity) on a scale on which _unrelated is 0 and _related is 1. Without a vector of the question only the
+-- words count.
 create or replace function oxbow.relevance(_share double precision, _similarity double precision, _words_only boolean,
   _unrelated double precision, _related double precision) returns double precision
 language sql immutable parallel safe
@@ -37,15 +38,15 @@ return case when _words_only then least(coalesce(_share, 0), 1)
                   + least(greatest(coalesce((_similarity - _unrelated) / nullif(_related - _unrelated, 0), 0), 0), 1)) / 2
        end;
 
--- plain_words returns a text in lower case with spaces for punctuation, and around it. translate is faster than a
--- regular expression, and recall does this for the speaker of every candidate.
+-- plain_words returns a text in lower case, with spaces instead of punctuation and at both ends. It uses translate, which
+-- is faster than a regular expression, because recall calls it for the speaker of every candidate.
 create or replace function oxbow.plain_words(_text text) returns text
 language sql immutable parallel safe
 return ' ' || translate(lower(_text), E'\n\r\t!"#$%&''()*+,-./:;<=>?@[\\]^_`{|}~‘’“”–—…', repeat(' ', 42)) || ' ';
 
--- names_speaker returns whether a question (as of plain_words) names the speaker of a memory, with the whole name or,
--- if it has several words, the first. A name with characters beyond ASCII is found within words, because Chinese
--- has no spaces.
+-- names_speaker reports whether a question (a result of plain_words) names the speaker of a memory: with the whole name,
+-- or with its first word if that has at least three letters. A name with characters beyond ASCII is also found within
+-- words, because Chinese has no spaces.
 create or replace function oxbow.names_speaker(_asked text, _speaker text) returns boolean
 language sql immutable parallel safe
 return case when coalesce(_speaker, '') = '' then false

@@ -1,5 +1,5 @@
 -- Questions about a time that an event names ("before I moved", 搬家之前), about the present ("currently", 现在) and
--- about the past ("used to", 以前). Memories of that time are raised; none is left out.
+-- about the past ("used to", 以前). Memories of that time get higher scores; none is left out.
 
 -- names_event reports whether a query may be such a question.
 create or replace function oxbow.names_event(query text) returns boolean
@@ -8,8 +8,8 @@ return lower(left(query, 2000)) like any ('{%before %,%after %,%since %,%until %
   % now%,% still %,%these days%,%use to %,%used to %,%previous%,%former%,%之前%,%之后%,%以前%,%以后%,%的时候%,
   %现在%,%目前%,%如今%,%原来%,%曾经%,%从前%}'::text[]);
 
--- query_event returns the clause of a query that names an event, and on which side of it the answer lies: before, after
--- or during; or instead of an event, newest or former.
+-- query_event returns the clause of a query that names an event, and the side of the event that the query asks about:
+-- before, after or during. Without an event, side is the result of query_version.
 create or replace function oxbow.query_event(query text, out side text, out clause text)
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -31,16 +31,16 @@ begin
   end if;
 end $$;
 
--- query_version returns newest for a question about the present, and former for one about what is over.
+-- query_version returns newest for a question about the present, former for one about the past, and null otherwise.
 create or replace function oxbow.query_version(query text) returns text
 language sql immutable parallel safe
 return case when query ~* '\m(?:used? to|previous(?:ly)?|former(?:ly)?)\M|以前|原来|曾经|从前' then 'former'
             when query ~* '\m(?:current(?:ly)?|now|nowadays|still|these days)\M|现在|(?<!到)目前|如今' then 'newest' end;
 
--- recall_event returns the time that a question is about, as query_event does; of an event, when it began and ended.
--- The event is the memory that the clause describes best, if the words that it shares have at least 0.6 of the idf of
--- the clause, and one of them is in at most three memories, or 2 %. If the query has a date, that is its time. former
--- reports whether versions that have ended answer the question too.
+-- recall_event returns the time that a question is about (side, see query_event) and, for an event, when that began and
+-- ended. The event is the memory that shares the most idf with the clause, at least 0.6 of all, if one of the shared words
+-- is in at most three memories, or 2 % of them. If the query has a date (_dated), that is its time, and no event is looked
+-- for. former reports whether memories that have ended can answer the question too.
 create or replace function oxbow.recall_event(_user_id text, _query text, _dated boolean, _now timestamptz,
   out side text, out began timestamptz, out ended timestamptz, out former boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
@@ -81,8 +81,9 @@ begin
   former := coalesce(side in ('before', 'during', 'former'), false);
 end $$;
 
--- recall_timed raises the scores of a channel for the memories of the time that a question is about (recall_event): those
--- before, after or during an event; for newest, the later the more; for former, those that have ended.
+-- recall_timed raises the scores of a channel by half for the memories of the time that a question is about (recall_event):
+-- those before, after or during an event (of an event without an end, the first 7 days), or for former, those that have
+-- ended. For newest, it raises scores by 0 for the earliest to a quarter for the latest memory.
 create or replace function oxbow.recall_timed(_user_id text, _ids uuid[], _types text[], _scores double precision[],
   _side text, _began timestamptz, _ended timestamptz, _now timestamptz) returns double precision[]
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$

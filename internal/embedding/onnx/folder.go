@@ -13,18 +13,18 @@ import (
 	"strings"
 )
 
-// folder is what the folder of a model says about it, in the files that sentence-transformers writes.
+// folder is what the files of sentence-transformers in a model's folder say about the model.
 type folder struct {
 	model     string // path of the ONNX file
 	tokenizer string // path of tokenizer.json
 	pooling   string // "mean", "cls" or "lasttoken": which vectors of tokens make that of the text
-	dimension int    // 0 if it does not say
-	tokens    int    // of the longest text
+	dimension int    // 0 if the files do not state it
+	tokens    int    // maximum of a text
 
 	queryPrefix, passagePrefix string
 }
 
-// defaultTokens is the limit of most models.
+// defaultTokens is the maximum of most models.
 const defaultTokens = 512
 
 func readFolder(path string) (folder, error) {
@@ -64,7 +64,7 @@ func readFolder(path string) (folder, error) {
 	return f, err
 }
 
-// readModules reads what follows the transformer. Without the list of modules it is the mean, as for
+// readModules reads the modules after the transformer. Without a list of modules the pooling is the mean, as in
 // sentence-transformers.
 func (f *folder) readModules(path string) error {
 	f.pooling = "mean"
@@ -95,7 +95,7 @@ func (f *folder) readPooling(path string) error {
 		return fmt.Errorf("%s does not exist", path)
 	}
 	mode, _ := config["pooling_mode"].(string)
-	for key, value := range config { // of older releases: one of several switches is on
+	for key, value := range config { // older releases have a switch for each mode
 		if name, is := strings.CutPrefix(key, "pooling_mode_"); is && value == true {
 			mode += strings.TrimSuffix(name, "_tokens")
 			mode = strings.TrimSuffix(mode, "_token")
@@ -110,7 +110,7 @@ func (f *folder) readPooling(path string) error {
 	return nil
 }
 
-// readJSON leaves to unchanged if the file does not exist.
+// readJSON decodes a file into to. If the file does not exist, it leaves to unchanged.
 func readJSON(path string, to any) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

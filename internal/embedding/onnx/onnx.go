@@ -1,7 +1,7 @@
 //go:build onnx
 
-// Package onnx computes vectors inside the process, with ONNX Runtime and a model in a folder as sentence-transformers
-// lays it out.
+// Package onnx computes vectors inside the process, with ONNX Runtime and a model in a folder in the layout of
+// sentence-transformers.
 package onnx
 
 import (
@@ -23,12 +23,13 @@ import (
 
 // Config selects a model.
 type Config struct {
-	Name    string // of the model. Default: that of the folder.
+	Name    string // of the model. Default: the name of the folder.
 	Folder  string
 	Library string // path of ONNX Runtime's shared library. Default: the system finds it.
-	// Dimension must be the model's. Default: that.
+	// Dimension is the length of the vectors. Default: the model's; any other value is an error.
 	Dimension int
-	// Default: the prompts "query", and "document" or "passage", of the folder's configuration.
+	// QueryPrefix and PassagePrefix precede questions and memories. Default: the prompts "query", and "document" or
+	// "passage", of the folder's configuration.
 	QueryPrefix, PassagePrefix string
 }
 
@@ -40,23 +41,23 @@ func defaultLibrary() string {
 	return "libonnxruntime.so"
 }
 
-// embedder is a loaded model. It is never unloaded.
+// embedder is a loaded model.
 type embedder struct {
 	cfg       Config
 	folder    folder
 	tokenizer *tokenizer.Tokenizer
 	session   *ort.DynamicAdvancedSession
 	inputs    []string
-	running   chan struct{} // has room for one text for each processor
+	running   chan struct{} // limits the texts at a time to the number of processors
 }
 
-// opened keeps the models, because a process may open one for its worker and for its server.
+// opened holds the loaded models, because the worker and the server of a process may open the same model.
 var opened = struct {
 	sync.Mutex
 	models map[Config]*embedder
 }{models: map[Config]*embedder{}}
 
-// Open loads a model, unless it is loaded.
+// Open loads a model, unless it is loaded already. The model stays loaded until the process ends.
 func Open(cfg Config) (embedding.Embedder, error) {
 	opened.Lock()
 	defer opened.Unlock()
@@ -106,7 +107,7 @@ func (e *embedder) loadModel() error {
 		return err
 	}
 	defer func() { _ = options.Destroy() }()
-	// The library loads the model to list its inputs, which without optimization takes less memory.
+	// To list the inputs, the library loads the model. Without optimization this takes less memory.
 	if err := options.SetGraphOptimizationLevel(ort.GraphOptimizationLevelDisableAll); err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (e *embedder) loadModel() error {
 	if vectors < 0 {
 		return fmt.Errorf("%s has no output with the vectors of the tokens", e.folder.model)
 	}
-	// It is -1 if the file does not say.
+	// The dimension is -1 if the file does not state it.
 	dimension := max(0, int(outputs[vectors].Dimensions[2]))
 	if e.folder.dimension != 0 && dimension != 0 && e.folder.dimension != dimension {
 		return fmt.Errorf("the vectors of %s have %d dimensions, but its pooling says %d", e.folder.model, dimension,
@@ -135,7 +136,7 @@ func (e *embedder) loadModel() error {
 		return fmt.Errorf("the model in %s has vectors of %d dimensions: it must be 1 to %d", e.cfg.Folder,
 			e.folder.dimension, embedding.MaxDimension)
 	}
-	// Texts run beside each other, because the threads of one text wait for the slowest of them.
+	// Each text gets one thread, because several threads of one text would wait for the slowest of them.
 	if err := errors.Join(options.SetIntraOpNumThreads(1),
 		options.SetGraphOptimizationLevel(ort.GraphOptimizationLevelEnableAll)); err != nil {
 		return err
@@ -150,7 +151,7 @@ func (e *embedder) Dimension() int { return e.folder.dimension }
 // Prefixes returns those of the configuration or of the folder.
 func (e *embedder) Prefixes() (query, passage string) { return e.cfg.QueryPrefix, e.cfg.PassagePrefix }
 
-// Embed cuts texts that are too long for the model, as sentence-transformers does.
+// Embed returns the vectors of memories. It cuts off what is too long for the model, as sentence-transformers does.
 func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return e.embed(ctx, e.cfg.PassagePrefix, texts)
 }
@@ -187,8 +188,8 @@ func (e *embedder) embed(ctx context.Context, prefix string, texts []string) ([]
 	return vectors, nil
 }
 
-// vector runs the model on one text. Texts of different lengths would need padding, which costs more than it saves and
-// changes the vectors of quantized models.
+// vector runs the model on the tokens of one text. A batch of texts of different lengths would need padding, which costs
+// more time than batches save, and changes the vectors of quantized models.
 func (e *embedder) vector(tokens []int64) ([]float32, error) {
 	if len(tokens) == 0 {
 		return nil, fmt.Errorf("a text has no tokens")
@@ -222,7 +223,7 @@ func (e *embedder) vector(tokens []int64) ([]float32, error) {
 	return pool(e.folder.pooling, output.GetData(), e.folder.dimension), nil
 }
 
-// pool makes the vector of a text, of any length, of those of its tokens.
+// pool returns the vector of a text, not normalized, from those of its tokens.
 func pool(mode string, tokens []float32, dimension int) []float32 {
 	switch mode {
 	case "cls":

@@ -9,8 +9,8 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// charsmap replaces characters as SentencePiece does. Its file is a trie of byte strings in a double array (Darts), whose
-// values are positions in what follows: the replacements, each with a zero at its end.
+// charsmap replaces characters as SentencePiece does. Its file is a trie of byte strings in a double array (Darts), and
+// behind it the replacements, each with a zero byte at its end. The values of the trie are positions in the replacements.
 type charsmap struct {
 	trie         []uint32
 	replacements []byte

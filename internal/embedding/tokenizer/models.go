@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// wordPiece takes the longest token that a word begins with, then the longest that the rest begins with, and so on.
+// wordPiece splits a word greedily: it takes the longest token at the beginning of the word, then that of the rest, and so on.
 type wordPiece struct {
 	ids      map[string]int64
 	prefix   string // of tokens that continue a word
 	maxRunes int    // of a word
-	unknown  int64  // stands for a word that does not split
+	unknown  int64  // token of a word that cannot be split
 }
 
 type wordPieceFile struct {

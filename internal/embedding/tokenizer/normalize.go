@@ -117,7 +117,7 @@ func (s *spec) bert(text string) string {
 	return text
 }
 
-// chinese holds the characters that BERT takes for words. It is not unicode.Han, which has more.
+// chinese holds the characters that BERT treats as words. unicode.Han has more.
 var chinese = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x3400, Hi: 0x4DBF, Stride: 1}, {Lo: 0x4E00, Hi: 0x9FFF, Stride: 1},
 		{Lo: 0xF900, Hi: 0xFAFF, Stride: 1}},

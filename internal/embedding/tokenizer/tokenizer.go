@@ -1,6 +1,6 @@
 // Package tokenizer splits texts into the tokens of embedding models. It reads the file tokenizer.json of models with
-// the tokenizers of BERT (WordPiece) and XLM-RoBERTa (Unigram), as most embedding models have, and returns the tokens
-// that the library of the file's format, tokenizers by Hugging Face, returns.
+// the tokenizers of BERT (WordPiece) and XLM-RoBERTa (Unigram), which most embedding models have. It returns the same tokens
+// as Hugging Face's library tokenizers, which defines the format, but treats special tokens in a text as text.
 package tokenizer
 
 import (
@@ -23,8 +23,8 @@ type model interface {
 	tokens(word string) []int64
 }
 
-// Open reads a file tokenizer.json. It fails if the file names something that the package does not know, because other
-// tokens would give wrong vectors without an error.
+// Open reads a file tokenizer.json. It returns an error if the file has a part that the package does not support, because
+// wrong tokens would give wrong vectors without an error.
 func Open(path string) (*Tokenizer, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -68,8 +68,8 @@ func Open(path string) (*Tokenizer, error) {
 	return &t, nil
 }
 
-// Encode returns the tokens of a text, at most limit with the special ones around them, which are always there. What looks like a special token
-// in the text itself, such as "[SEP]", is text.
+// Encode returns the tokens of a text with the special tokens around it, at most limit in all, but always the special ones.
+// A special token in the text itself, such as "[SEP]", is treated as text.
 func (t *Tokenizer) Encode(text string, limit int) []int64 {
 	ids := append([]int64(nil), t.before...)
 	limit = max(limit-len(t.after), len(ids))
