@@ -13,16 +13,17 @@ import (
 
 const intro = `# Quality
 
-How well recall finds what answers a question, on [public data sets](evaluation.md#public-data-sets), with the offline
-default and with real embedding models that Python packages carry. BM25 (lab/bm25) ranks the same memories by their
-words alone. This page is written by:
+How well recall finds the memories that answer a question, on [public data sets](evaluation.md#public-data-sets). Oxbow
+is measured with the offline default and with trained embedding models from Python packages. BM25 (lab/bm25), which
+ranks the same memories by their words alone, is the baseline. This command writes the page:
 
 <!-- not run: takes long and needs the data -->
 %[1]ssh
 make quality    # EVALUATIONS=directory of *.jsonl and *.jsonl.gz
 %[1]s
 
-[Evaluation](evaluation.md#the-measures) defines the measures. The time is that of one recall, with the model's call.
+[Evaluation](evaluation.md#the-measures) defines the measures. The time is the median of one recall, including the
+request for the question's vector. The server of the model looks up vectors that an earlier run has computed.
 `
 
 // write writes the page.

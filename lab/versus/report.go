@@ -171,8 +171,8 @@ func (t table) String() string {
 func (rep report) score() string {
 	f, c := rep.cells[0], rep.cells[1]
 	won, of := f.won+c.won, f.of+c.of
-	return fmt.Sprintf("Oxbow is better or equal in %d of %d cells (%.0f %%): in %d of %d of what is found, and in %d of %d of "+
-		"what it costs.", won, of, 100*float64(won)/float64(max(of, 1)), f.won, f.of, c.won, c.of)
+	return fmt.Sprintf("Oxbow is better or equal in %d of %d cells (%.0f %%): in %d of %d cells of what is found, and in %d of %d "+
+		"of what it costs.", won, of, 100*float64(won)/float64(max(of, 1)), f.won, f.of, c.won, c.of)
 }
 
 // text is what the run prints: the tables and the lost cells.
