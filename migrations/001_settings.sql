@@ -121,7 +121,7 @@ create table oxbow.policy_definitions (
   minimum   double precision not null,
   maximum   double precision not null,
   unit      text not null,
-  source    text not null, -- the design section that gives the default; C is the classification
+  source    text not null, -- of the default: a section of the design (C is the classification) or decisions (docs)
   meaning   text not null,
   check ("default" between minimum and maximum)
 );
@@ -245,7 +245,7 @@ insert into oxbow.policy_definitions (name, "default", minimum, maximum, unit, s
   ('recall_arousal', 0.5, 0, 10, 'of recall_recency_days', 'S §6.1',
     'added to the period for the highest emotional arousal'),
   ('recall_importance', 0.15, 0, 10, 'of the score', 'S §6.1', 'added for an importance of 1'),
-  ('recall_speaker', 0.5, 0, 10, 'of the score', 'design §6', 'added if the question names who said it'),
+  ('recall_speaker', 0.5, 0, 10, 'of the score', 'decisions', 'added if the question names who said it'),
   ('recall_emerging', 0.05, 0, 10, 'of the score', 'C §4.1', 'added to the score of an emerging trait'),
   ('recall_established', 0.15, 0, 10, 'of the score', 'C §4.1', 'added to the score of an established trait'),
   ('recall_core', 0.25, 0, 10, 'of the score', 'C §4.1', 'added to the score of a core trait'),
