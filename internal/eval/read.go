@@ -39,8 +39,8 @@ type Set struct {
 	Questions []Question
 	// Points are the facts to extract, in file order.
 	Points []Point
-	// Missing lists what questions name that the file does not have of their user. It counts as not
-	// found.
+	// Missing lists the ids in questions that match no memory or session of the question's user in the
+	// file. They count as not found.
 	Missing []Missing
 }
 
