@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/onnx"
+	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
@@ -20,6 +22,8 @@ const (
 	OpenAI = provider.OpenAI
 	Ollama = provider.Ollama
 )
+
+const maxPrefix = 1000 // bytes; models have instructions of a sentence or two
 
 // Config selects an embedder. worker.EmbeddingConfig has the same fields and documents them.
 type Config struct {
@@ -79,6 +83,12 @@ func (cfg Config) CallTexts() int {
 // Open returns the embedder that cfg describes. It does not contact the provider. An error names
 // the field and its value.
 func Open(cfg Config) (embedding.Embedder, error) {
+	for _, prefix := range []string{cfg.QueryPrefix, cfg.PassagePrefix} { // the database records them
+		if len(prefix) > maxPrefix || !utf8.ValidString(prefix) || strings.Contains(prefix, "\x00") {
+			return nil, fmt.Errorf("embedding prefix %q must be valid UTF-8 without NUL, at most %d bytes",
+				oneline.Shorten(prefix, 60), maxPrefix)
+		}
+	}
 	switch {
 	case cfg.Provider == ONNX:
 		return openONNX(cfg)

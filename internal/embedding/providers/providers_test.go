@@ -1,6 +1,7 @@
 package providers_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +43,9 @@ func TestOpenRefuses(t *testing.T) {
 		`the local embedding provider has no prefixes: omit "passage: "`: func(c *providers.Config) {
 			*c = providers.Config{PassagePrefix: "passage: "}
 		},
+		"must be valid UTF-8 without NUL": func(c *providers.Config) { c.QueryPrefix = "a\xff" },
+		`"a\x00" must be valid UTF-8`:     func(c *providers.Config) { c.PassagePrefix = "a\x00" },
+		"without NUL, at most 1000 bytes": func(c *providers.Config) { c.PassagePrefix = strings.Repeat("x", 1001) },
 		`URL "http://h:x" is not an http or https address`: func(
 			c *providers.Config) {
 			c.URL = "http://u:secret@h:x?k=secret"
