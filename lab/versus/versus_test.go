@@ -108,7 +108,7 @@ func TestReport(t *testing.T) {
 	page := rep.page("../..")
 	require.Contains(t, page, "| s | bm25 | search p50 ms | 2.0 | 4.0 | it runs in the process")
 	require.Regexp(t, "\\| mem0 \\(Node.js\\) \\| `mem0ai` [0-9.]+ \\|", page)
-	require.Contains(t, rep.text(), "in 8 of 9 cells (89 %): in 4 of 4 of what is found, and in 4 of 5 of what")
+	require.Contains(t, rep.text(), "in 8 of 9 cells (89 %): in 4 of 4 cells of what is found, and in 4 of 5 of what")
 }
 
 // An adapter is a process that is added to and asked, and its files and memory are measured.
