@@ -75,7 +75,7 @@ func FuzzTerms(f *testing.F) {
 			content).Scan(&length, &terms, &words, &dates, &rest, &composed, &found, &short))
 		require.LessOrEqual(t, length, 50_000)
 		require.LessOrEqual(t, len(terms), 2*length)
-		require.LessOrEqual(t, len(words), 64)
+		require.LessOrEqual(t, len(words), 256)
 		require.LessOrEqual(t, len(dates), 40)
 		for _, term := range terms {
 			require.NotEmpty(t, term)
