@@ -233,7 +233,7 @@ func TestOriginalsAreArchived(t *testing.T) {
 	require.Equal(t, []string{"Had soup (4 times, 2026-11-01 to 2026-11-04)"},
 		contents(recall(t, tx, row{"user_id": user, "query": "soup", "valid_as_of": "2026-11-03 12:30Z"})))
 	require.Equal(t, "Had soup, the 0.", one[string](t, tx, `select h.old_content from oxbow.history($1, $2::text::uuid) h
-		where h.event = 'SUPERSEDE'`, user, ids[0]))
+		where h.event = 'SUPERSEDE' and h.memory_id::text = $2`, user, ids[0]))
 
 	exec(t, tx, `select oxbow.unmerge($1, $2::text::uuid)`, user, id)
 	require.Equal(t, []string{"Had soup, the 0.", "Had soup, the 1.", "Had soup, the 2.", "Had soup, the 3."},
