@@ -152,6 +152,7 @@ func TestRepeated(t *testing.T) {
 		{"他喜欢喝茶", "他不喜欢喝茶", false},
 		{"喜欢喝茶", "喜欢喝奶茶", false},
 		{"明天去医院检查", "去医院检查", false},
+		{"我上司的生日是12月11号", "我上司的生日是11月12日", false},
 	} {
 		require.Equal(t, c.want, one[bool](t, tx, `
 			select nth is not null from oxbow.repeated((oxbow.terms($2)).tsv, $2, null, array[(oxbow.terms($1)).tsv],
