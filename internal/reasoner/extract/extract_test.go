@@ -321,6 +321,7 @@ func TestTasksOfAnAssistant(t *testing.T) {
 	}
 	for _, said := range []string{
 		"I went to the gym today.",
+		"Today I built cabinet number 4 for the ferry.",
 		"My sister moved to Porto last week.",
 		"I'm thinking of moving to Berlin next year. Which districts are quiet?",
 		"Find me a dentist, I live in Porto.",

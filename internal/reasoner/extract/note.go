@@ -112,7 +112,8 @@ func (t *talk) material(kept []reading, begins kind, length int) bool {
 		if kept[i].Has("reaction") {
 			continue
 		}
-		if told += kept[i].weight; told >= taskEnough || kept[i].past && kept[i].Has("relative") {
+		happened := kept[i].past && (kept[i].Has("relative") || kept[i].me && kept[i].Has("time"))
+		if told += kept[i].weight; told >= taskEnough || happened {
 			return false
 		}
 	}

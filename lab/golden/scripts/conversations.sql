@@ -76,7 +76,7 @@ select oxbow.summary_due('mats', 'm1');
 insert into oxbow.messages (user_id, session_id, id, seq, role, created_at, content)
 select 'mats', 'long', golden.id(3200 + n), n, case when n % 4 = 3 then 'assistant' else 'user' end,
   timestamptz '2024-06-01 08:00+02' + n * interval '1 minute',
-       case n % 4 when 3 then 'Tell me more.' when 0 then format('My brother moved to house number %s last week.',
+       case n % 4 when 3 then 'Tell me more.' when 0 then format('Today I built cabinet number %s for the ferry.',
          n) when 1 then format('How do I oil plank %s?', n)
             else format('The customer in cabin %s wants oak.', n) end
   from generate_series(1, 36) n;
