@@ -4,12 +4,9 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strconv"
 	"time"
@@ -17,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/lab/must"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/worker"
@@ -41,8 +39,9 @@ type answer struct {
 
 func command(ctx context.Context) {
 	url := os.Getenv("DATABASE_URL")
-	embedder := must.Get(oxbow.NewEmbedder(server{}, "openai:"+os.Getenv("EMBEDDING_MODEL"),
-		must.Get(strconv.Atoi(os.Getenv("EMBEDDING_DIMENSION")))))
+	embedder := must.Get(providers.Open(providers.Config{Provider: providers.OpenAI, URL: os.Getenv("EMBEDDING_URL"),
+		Model: os.Getenv("EMBEDDING_MODEL"), Dimension: must.Get(strconv.Atoi(os.Getenv("EMBEDDING_DIMENSION"))),
+		QueryPrefix: os.Getenv("QUERY_PREFIX"), PassagePrefix: os.Getenv("PASSAGE_PREFIX")}))
 	must.OK(migrations.Up(ctx, url, migrations.Options{}))
 	cfg := worker.Config{DatabaseURL: url, Embedder: embedder}
 	must.Get(worker.Reembed(ctx, cfg, nil)) // a new database expects the model local-v1
@@ -103,51 +102,4 @@ func settle(ctx context.Context, pool *pgxpool.Pool) {
 		must.OK(pool.QueryRow(ctx,
 			`select exists (select from oxbow.river_job where kind = 'embed' and finalized_at is null)`).Scan(&waiting))
 	}
-}
-
-// server is the embedding model, as langchaingo's embedders are.
-type server struct{}
-
-func (server) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
-	return embed(ctx, os.Getenv("PASSAGE_PREFIX"), texts)
-}
-
-func (server) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
-	vectors, err := embed(ctx, os.Getenv("QUERY_PREFIX"), []string{text})
-	if err != nil {
-		return nil, err
-	}
-	return vectors[0], nil
-}
-
-func embed(ctx context.Context, prefix string, texts []string) (vectors [][]float32, err error) {
-	input := make([]string, len(texts))
-	for i, text := range texts {
-		input[i] = prefix + text
-	}
-	body, err := json.Marshal(map[string]any{"model": os.Getenv("EMBEDDING_MODEL"), "input": input})
-	if err != nil {
-		return nil, err
-	}
-	asked, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv("EMBEDDING_URL")+"/embeddings",
-		bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	asked.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(asked)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	var given struct {
-		Data []struct{ Embedding []float32 }
-	}
-	if err := json.NewDecoder(response.Body).Decode(&given); err != nil {
-		return nil, fmt.Errorf("embedding server: %s: %w", response.Status, err)
-	}
-	for _, d := range given.Data {
-		vectors = append(vectors, d.Embedding)
-	}
-	return vectors, nil
 }
