@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
@@ -66,7 +67,7 @@ func (r *Reasoner) Abstract(ctx context.Context, d reasoner.Dense) (c reasoner.C
 		bounds: boundsFor(len(of), reasoner.MaxConclusion)}
 	err = ask(ctx, r, q, func(a answer.Conclusion) error {
 		c, refused = reasoner.Conclusion{}, notes{}
-		if a.Conclusion == "" {
+		if strings.TrimSpace(a.Conclusion) == "" {
 			return nil
 		}
 		text, err := statement(a.Conclusion, reasoner.MaxConclusion)

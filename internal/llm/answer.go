@@ -26,7 +26,8 @@ const (
 // unknown ones; those in without are not required. It skips a fence around the object and any thinking before it.
 func decode(answer string, into any, without ...string) error {
 	answer = strings.TrimSpace(answer)
-	if thought, rest, ok := strings.Cut(answer, "</think>"); ok && strings.HasPrefix(thought, "<think>") {
+	// Some servers put the first tag of the thoughts into the prompt, so that the answer has only the second.
+	if thought, rest, ok := strings.Cut(answer, "</think>"); ok && !strings.HasPrefix(thought, "{") {
 		answer = strings.TrimSpace(rest)
 	}
 	if strings.HasPrefix(answer, "```") {

@@ -152,8 +152,9 @@ func TestSentence(t *testing.T) {
 		require.Equal(t, strings.TrimSpace(good), got)
 	}
 	for bad, want := range map[string]string{
-		"":                                   "it is empty",
-		" \n":                                "it is empty",
+		"":                                   "it says nothing",
+		"…?!":                                "it says nothing",
+		" \n":                                "it says nothing",
 		strings.Repeat("长", 301):             "more than 300 characters",
 		"runs\nbefore work":                  "control character",
 		"runs\x00":                           "control character",
@@ -236,7 +237,7 @@ func TestReviewRepaired(t *testing.T) {
 			Tendencies: []llmtest.Tendency{work, work}},
 		`the context of a tendency is not one of`: {Action: "split", Content: "depends",
 			Tendencies: []llmtest.Tendency{work, {Context: "home", Tendency: "x"}}},
-		"unusable tendency at social: it is emp": {Action: "split", Content: "depends",
+		"unusable tendency at social: it says nothing": {Action: "split", Content: "depends",
 			Tendencies: []llmtest.Tendency{work, {Context: "social"}}},
 	} {
 		b := setup(t)

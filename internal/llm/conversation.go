@@ -65,7 +65,7 @@ type heldShown struct {
 // listen selects the messages to send and assigns references.
 func listen(c reasoner.Conversation) *talk {
 	t := &talk{messages: map[string]int{}, recalled: map[string]reasoner.Held{}}
-	t.data = talkData{Now: local(c.Now), Language: c.Language, Messages: []messageShown{}, Recalled: []heldShown{}}
+	t.data = talkData{Now: local(c.Now), Language: language(c.Language), Messages: []messageShown{}, Recalled: []heldShown{}}
 	for _, m := range c.Messages {
 		if !strings.ContainsFunc(m.Content, visible) {
 			continue
@@ -85,10 +85,15 @@ func listen(c reasoner.Conversation) *talk {
 		t.data.Messages = append(t.data.Messages, messageShown{Ref: ref, New: m.New, Role: m.Role,
 			Speaker: oneline.Shorten(m.Speaker, maxName), Time: local(m.Time), Text: m.Content})
 	}
+	size := 0
 	for i, h := range c.Recalled[:min(len(c.Recalled), maxRecalled)] {
 		ref := fmt.Sprintf("h%d", i+1)
+		shown := showHeld(ref, h)
+		if size += len([]rune(shown.Text)); size > docketSize {
+			break // a message alone may have recalled them, so asking about fewer messages would not help
+		}
 		t.recalled[ref] = h
-		t.data.Recalled = append(t.data.Recalled, showHeld(ref, h))
+		t.data.Recalled = append(t.data.Recalled, shown)
 	}
 	return t
 }

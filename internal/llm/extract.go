@@ -76,10 +76,21 @@ func (r *hearing) instruction(a answer.Instruction) (n reasoner.Instruction, ok 
 		r.drop(a, "it names no new message of the user")
 		return n, false
 	}
+	said := r.said[sources[0]]
+	if how := translated(content, []string{said.Content}); how != "" {
+		r.drop(a, "%s", how)
+		return n, false
+	}
+	// A text that a tool returned may be written to look like an instruction of the user.
+	if text := folded(content); !strings.Contains(said.folded, text) && slices.ContainsFunc(r.said,
+		func(m saying) bool { return m.Role != roleUser && strings.Contains(m.folded, text) }) {
+		r.drop(a, "the words are not the user's")
+		return n, false
+	}
 	if !slices.Contains(reasoner.InstructionAspects, a.Aspect) {
 		a.Aspect = "other"
 	}
-	return reasoner.Instruction{Text: content, Aspect: a.Aspect, Ends: a.Ends, Source: r.said[sources[0]].ID}, true
+	return reasoner.Instruction{Text: content, Aspect: a.Aspect, Ends: a.Ends, Source: said.ID}, true
 }
 
 // hearing is a talk with notes on what was dropped from one answer.

@@ -96,16 +96,17 @@ func TestTolerated(t *testing.T) {
 	answer := llmtest.Reflection{Patterns: []llmtest.Pattern{{Content: "runs before work",
 		Evidence: llmtest.On("m1", "m3")}}}.JSON()
 	for _, reply := range []llmtest.Reply{llmtest.Fenced(answer), llmtest.Say("```\n" + answer + "```\n"),
-		llmtest.Say("<think>{two runs}</think>\n" + answer), llmtest.Say("\n" + answer + "\n"),
+		llmtest.Say("<think>{two runs}</think>\n" + answer), llmtest.Say("two runs</think>\n" + answer),
+		llmtest.Say(strings.Replace(answer, "runs before", "</think> runs before", 1)), llmtest.Say("\n" + answer + "\n"),
 		llmtest.SayUncounted(answer)} {
 		b.server.Next(reply)
 		proposals, err := b.Reflect(b.ctx, batch())
 		require.NoError(t, err)
 		require.Len(t, proposals.Patterns, 1)
 	}
-	require.Len(t, b.calls, 5)
-	require.Zero(t, b.calls[4].PromptTokens, "not counted by the server")
-	require.Zero(t, b.calls[4].CompletionTokens)
+	require.Len(t, b.calls, 7)
+	require.Zero(t, b.calls[6].PromptTokens, "not counted by the server")
+	require.Zero(t, b.calls[6].CompletionTokens)
 }
 
 // Failures that only waiting or a person can fix are not retried.

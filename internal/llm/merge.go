@@ -88,6 +88,8 @@ func (d *mergeData) decide(a answer.Merges) (all []reasoner.Same, refused notes)
 				problem = "a memory was not shown"
 			case d.group[ref] != d.group[m.Memories[0]]:
 				problem = "the memories are of several groups"
+			case slices.Contains(same.Memories, h.ID):
+				problem = "a memory is named twice"
 			case taken[ref]:
 				problem = "a memory is in another entry"
 			default:
@@ -97,8 +99,10 @@ func (d *mergeData) decide(a answer.Merges) (all []reasoner.Same, refused notes)
 		switch {
 		case problem != "":
 			refused.drop(m, "%s", problem)
-		case len(same.Memories) < 2 || same.Content == "" || instructs(same.Content):
+		case len(same.Memories) < 2 || same.Content == "":
 			refused.drop(m, "it has fewer than two memories or no content")
+		case instructs(same.Content):
+			refused.drop(m, "it reads as an instruction")
 		case translated(same.Content, from) != "":
 			refused.drop(m, "%s", translated(same.Content, from))
 		default:

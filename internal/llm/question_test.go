@@ -36,7 +36,7 @@ func TestQuestions(t *testing.T) {
 	require.NotContains(t, shown, recent.Memories[0].ID.String())
 
 	b.server.Answer(func(llmtest.Request) llmtest.Reply {
-		return llmtest.Say(`{"questions": ["?"` + strings.Repeat(`, "?"`, maxEntries+1) + `]}`)
+		return llmtest.Say(`{"questions": ["Why?"` + strings.Repeat(`, "Why?"`, maxEntries+1) + `]}`)
 	})
 	_, err = b.Questions(b.ctx, recent)
 	require.NoError(t, err)

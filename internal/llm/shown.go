@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -84,6 +85,18 @@ func (s sessions) name(session string) string {
 // local formats a time in its own zone.
 func local(t time.Time) string { return t.Format("Mon 2006-01-02 15:04 -07:00") }
 
+// tag matches language tags such as zh-Hant-TW. Applications set the language, some from what a user typed, and it stands
+// among the instructions.
+var tag = regexp.MustCompile(`^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,3}$`)
+
+// language returns the tag of a language, or "" for any other text.
+func language(given string) string {
+	if !tag.MatchString(given) {
+		return ""
+	}
+	return given
+}
+
 // clock returns how reflection formats times. Without a known time zone it formats dates only,
 // since the hour and the day of the week would be those of UTC.
 func clock(zoneKnown bool) func(time.Time) string {
@@ -97,7 +110,7 @@ func clock(zoneKnown bool) func(time.Time) string {
 func show(b reasoner.Batch) *shown {
 	s := &shown{memories: map[string]uuid.UUID{}, suspect: map[uuid.UUID]bool{}, traits: map[string]uuid.UUID{},
 		clues: map[string]string{}}
-	s.data = reflectData{Now: local(b.Now), ZoneKnown: b.ZoneKnown, Language: b.Language, Memories: []memoryShown{},
+	s.data = reflectData{Now: local(b.Now), ZoneKnown: b.ZoneKnown, Language: language(b.Language), Memories: []memoryShown{},
 		Traits: []traitShown{}, Rejected: []string{}, Clues: []clueShown{}}
 	named, at := sessions{}, clock(b.ZoneKnown)
 	for i, m := range b.Memories {
@@ -144,7 +157,7 @@ func show(b reasoner.Batch) *shown {
 
 func showMemory(m reasoner.Memory, named sessions, at func(time.Time) string) memoryShown {
 	return memoryShown{Time: at(m.Time), Session: named.name(m.Session), Type: m.Type, Context: m.Context,
-		Speaker: m.Speaker, Text: oneline.Shorten(m.Content, maxText)}
+		Speaker: oneline.Shorten(m.Speaker, maxName), Text: oneline.Shorten(m.Content, maxText)}
 }
 
 func showTrait(t reasoner.Trait) traitShown {
@@ -164,7 +177,7 @@ type reviewData struct {
 
 func showCase(c reasoner.Case) reviewData {
 	named, at := sessions{}, clock(c.ZoneKnown)
-	return reviewData{Now: local(c.Now), ZoneKnown: c.ZoneKnown, Language: c.Language,
+	return reviewData{Now: local(c.Now), ZoneKnown: c.ZoneKnown, Language: language(c.Language),
 		Trait:      []traitShown{showTrait(c.Trait)},
 		Supporting: showEvidence(c.Supporting, named, at), Contradicting: showEvidence(c.Contradicting, named, at)}
 }

@@ -37,8 +37,8 @@ func sentence(text string) (string, error) {
 func statement(text string, most int) (string, error) {
 	text = strings.TrimSpace(text)
 	switch {
-	case !strings.ContainsFunc(text, visible):
-		return "", errors.New("it is empty")
+	case !strings.ContainsFunc(text, says):
+		return "", errors.New("it says nothing")
 	case len([]rune(text)) > most:
 		return "", fmt.Errorf("it has more than %d characters", most)
 	case strings.ContainsFunc(text, oneline.Unprintable):
@@ -48,6 +48,8 @@ func statement(text string, most int) (string, error) {
 	}
 	return text, nil
 }
+
+func says(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
