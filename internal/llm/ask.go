@@ -135,23 +135,24 @@ func (r *Reasoner) send(
 	case err != nil && limited.Err() != nil:
 		return "", x, r.unavailable(x, "no answer within %s", r.cfg.Timeout)
 	case r.cfg.Client != nil && err != nil:
-		x.Status, x.Message = http.StatusBadRequest, err.Error() // adapt reads the text
-		return "", x, &reasoner.UnavailableError{Err: err}
+		x.Status, x.Message = http.StatusBadRequest, oneline.Shorten(oneline.Of(err.Error()), 300) // adapt reads it
+		return "", x, r.failed(x, messages)
 	case r.cfg.Client != nil && len(response.Choices) == 0:
 		return "", x, r.unavailable(x, "the language model gave no answer")
 	case r.cfg.Client == nil && x.Status != http.StatusOK:
-		return "", x, r.failed(x)
+		return "", x, r.failed(x, messages)
 	case err != nil || len(response.Choices) == 0:
 		where := provider.WithoutSecrets(r.cfg.URL)
 		if message, _ := r.server.Problem(lastLine(x.Answer)); message != "" {
-			return "", x, r.unavailable(x, "%s said: %s", where, message)
+			return "", x, r.unavailable(x, "%s said: %s", where, hideQuotes(message, messages))
 		}
 		return "", x, r.unavailable(x, "the answer of %s is not a chat completion; check the URL", where)
 	}
 	choice := response.Choices[0]
-	usage.PromptTokens, usage.CompletionTokens = tokens(choice, "PromptTokens"), tokens(choice, "CompletionTokens")
+	usage.PromptTokens = tokens(choice, "PromptTokens", "InputTokens", "input_tokens")
+	usage.CompletionTokens = tokens(choice, "CompletionTokens", "OutputTokens", "output_tokens")
 	switch {
-	case choice.StopReason == "length" || doneReason(x.Answer) == "length":
+	case cut(choice.StopReason) || cut(doneReason(x.Answer)):
 		if time.Since(usage.StartedAt) < r.cfg.Timeout/fast {
 			r.negotiated.lengthen(how, r.cfg.MaxTokens)
 		}
@@ -166,7 +167,20 @@ func (r *Reasoner) send(
 	return choice.Content, x, nil
 }
 
-func tokens(choice *llms.ContentChoice, name string) int {
-	n, _ := choice.GenerationInfo[name].(int) // 0 if the server does not report it
-	return max(n, 0)
+// cut reports whether a reason for the end of an answer is the limit of tokens, as length, max_tokens or MAX_TOKENS say.
+func cut(reason string) bool {
+	return mentions(strings.ToLower(reason), "length", "max")
+}
+
+// maxTokens is more than any exchange can have. Larger numbers would not fit the database.
+const maxTokens = 1_000_000_000
+
+// tokens returns a number that the server reports, or 0 if it does not. The libraries give it different names and types.
+func tokens(choice *llms.ContentChoice, names ...string) int {
+	for _, name := range names {
+		if n := reflect.ValueOf(choice.GenerationInfo[name]); n.CanInt() && n.Int() > 0 {
+			return int(min(n.Int(), maxTokens))
+		}
+	}
+	return 0
 }

@@ -7,16 +7,23 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tmc/langchaingo/llms"
+
 	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // failed returns the error for an exchange without a usable answer. Only a problem with the prompt
 // itself is an *AnswerError, which makes the caller ask about fewer memories. All other failures
 // may be fixed otherwise, and waiting loses nothing.
-func (r *Reasoner) failed(x *provider.Exchange) error {
-	said := cmp.Or(x.Message, strings.ToLower(http.StatusText(x.Status)))
+func (r *Reasoner) failed(x *provider.Exchange, sent []llms.MessageContent) error {
+	public := *x
+	public.Message = hideQuotes(x.Message, sent)
+	said := cmp.Or(public.Message, strings.ToLower(http.StatusText(x.Status)))
 	switch {
+	case misshaped(x):
+		return problemf("the server says that it does not fit the schema")
 	case tooLong(x):
 		return &reasoner.AnswerError{Answer: said,
 			Problem: fmt.Sprintf("the prompt is longer than the model %s reads (HTTP status %d)", r.cfg.Model,
@@ -25,7 +32,35 @@ func (r *Reasoner) failed(x *provider.Exchange) error {
 		return &reasoner.AnswerError{Answer: said,
 			Problem: fmt.Sprintf("the provider's content filter refuses the prompt (HTTP status %d)", x.Status)}
 	}
-	return r.unavailable(x, "%s", x.Failure(r.cfg.URL, r.cfg.Model))
+	if r.cfg.Client != nil {
+		return &reasoner.UnavailableError{Err: errors.New(said)}
+	}
+	return r.unavailable(x, "%s", public.Failure(r.cfg.URL, r.cfg.Model))
+}
+
+// quotedRunes is the length of a text that a message of a provider cannot contain by chance.
+const quotedRunes = 24
+
+// hideQuotes returns what a provider says, or a remark if that quotes the data of the request: errors are logged, and no text
+// of a user may be.
+func hideQuotes(message string, sent []llms.MessageContent) string {
+	message = secrets.Mask(message)
+	said := []rune(message)
+	for _, m := range sent {
+		text := fmt.Sprint(m.Parts)
+		for i := 0; m.Role != llms.ChatMessageTypeSystem && i+quotedRunes <= len(said); i++ {
+			if strings.Contains(text, string(said[i:i+quotedRunes])) {
+				return "something that quotes the request"
+			}
+		}
+	}
+	return message
+}
+
+// misshaped reports whether the server compared the answer with the schema instead of enforcing it, as Groq does.
+func misshaped(x *provider.Exchange) bool {
+	return x.Status == http.StatusBadRequest && mentions(strings.ToLower(x.Message+" "+x.Code), "json_validate_failed",
+		"failed_generation")
 }
 
 func (r *Reasoner) unavailable(x *provider.Exchange, format string, args ...any) error {

@@ -33,8 +33,10 @@ func TestRepair(t *testing.T) {
 			`{"patterns": [{"content": "likes tea", "confidence": 1}], "reinforcements": [], "contradictions": [], "clusters": []}`), "a member that the schema does not have"},
 		"a wrong type": {llmtest.Say(strings.Replace(nothing, `"clusters":[]`, `"clusters":"none"`, 1)),
 			`"clusters" must not be a JSON string`},
-		"two answers":     {llmtest.Say(nothing + nothing), "something follows"},
-		"prose after it":  {llmtest.Say(nothing + " Is that right?"), "something follows"},
+		"two answers":    {llmtest.Say(nothing + nothing), "something follows"},
+		"prose after it": {llmtest.Say(nothing + " Is that right?"), "something follows"},
+		"found invalid": {llmtest.StatusCode(400, "json_validate_failed", "Generated JSON does not match the expected schema."),
+			"the server says that it does not fit"},
 		"cut off":         {llmtest.Truncated(nothing), "cut off after 80 tokens"},
 		"filtered":        {llmtest.Filtered(), "content filter"},
 		"empty":           {llmtest.Say(" \n"), "empty"},
@@ -58,6 +60,7 @@ func TestRepair(t *testing.T) {
 			require.Contains(t, repair[len(repair)-1].Content, c.problem, "the model is told what is wrong")
 			require.Equal(t, []string{"m1", "m2", "m3"}, b.server.Requests()[1].Memories(),
 				"and sees the question again")
+			require.Equal(t, string(b.server.Requests()[0].Schema), string(b.server.Requests()[1].Schema))
 
 			b.server.Answer(func(llmtest.Request) llmtest.Reply { return c.reply })
 			proposals, err = b.Reflect(b.ctx, batch())
@@ -120,20 +123,26 @@ func TestUnavailable(t *testing.T) {
 	}{
 		"too many requests": {llmtest.TooManyRequests(17 * time.Second), 17 * time.Second,
 			"rate limit reached (HTTP status 429)"},
-		"too many, no time":     {llmtest.TooManyRequests(-1), 0, "429"},
-		"broken":                {llmtest.Status(500, "oops"), 0, "oops (HTTP status 500)"},
-		"overloaded":            {llmtest.Status(503, "overloaded"), 0, "503"},
-		"slow":                  {llmtest.Status(408, "slow"), 0, "408"},
-		"the key is in it":      {llmtest.EchoKey(), 0, "incorrect key in Bearer (API key); check the API key"},
-		"forbidden":             {llmtest.Status(403, "no"), 0, "check the API key"},
-		"no such model":         {llmtest.Status(404, "no such model"), 0, `check the model "gpt-5-mini" and the URL`},
-		"no money":              {llmtest.Status(402, "insufficient balance"), 0, "insufficient balance"},
-		"refused":               {llmtest.Status(400, "I do not like it"), 0, "I do not like it (HTTP status 400)"},
-		"a redirect":            {llmtest.Redirect(elsewhere.URL()), 0, "which is not followed"},
-		"no answer":             {llmtest.Drop(), 0, "does not answer"},
-		"an endless answer":     {llmtest.Endless(), 0, "more than 8388608 bytes"},
-		"a page":                {llmtest.Raw("<html>gateway</html>"), 0, "is not a chat completion; check the URL"},
-		"no choices":            {llmtest.Raw(`{"choices": []}`), 0, "is not a chat completion"},
+		"too many, no time": {llmtest.TooManyRequests(-1), 0, "429"},
+		"broken":            {llmtest.Status(500, "oops"), 0, "oops (HTTP status 500)"},
+		"overloaded":        {llmtest.Status(503, "overloaded"), 0, "503"},
+		"slow":              {llmtest.Status(408, "slow"), 0, "408"},
+		"the key is in it":  {llmtest.EchoKey(), 0, "incorrect key in Bearer (API key); check the API key"},
+		"forbidden":         {llmtest.Status(403, "no"), 0, "check the API key"},
+		"no such model":     {llmtest.Status(404, "no such model"), 0, `check the model "gpt-5-mini" and the URL`},
+		"no money":          {llmtest.Status(402, "insufficient balance"), 0, "insufficient balance"},
+		"refused":           {llmtest.Status(400, "I do not like it"), 0, "I do not like it (HTTP status 400)"},
+		"a redirect":        {llmtest.Redirect(elsewhere.URL()), 0, "which is not followed"},
+		"no answer":         {llmtest.Drop(), 0, "does not answer"},
+		"an endless answer": {llmtest.Endless(), 0, "more than 8388608 bytes"},
+		"a page":            {llmtest.Raw("<html>gateway</html>"), 0, "is not a chat completion; check the URL"},
+		"no choices":        {llmtest.Raw(`{"choices": []}`), 0, "is not a chat completion"},
+		"an echo": {llmtest.Status(400, "input_value='Another run before work, in the rain.'"), 0,
+			"said: something that quotes the request (HTTP status 400)"},
+		"an echo with success": {llmtest.Raw(`{"error": {"message": "bad text: Went for a run before work."}}`), 0,
+			"said: something that quotes the request (HTTP status 200)"},
+		"the prompt is no secret": {llmtest.Status(500, "You help an application to understand one person"), 0,
+			"said: You help an application"},
 		"an error with success": {llmtest.Raw(`{"error": {"message": "backend is gone"}}`), 0, "backend is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {

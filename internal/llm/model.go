@@ -62,6 +62,8 @@ func (t *negotiated) adapt(used parameters, x *provider.Exchange) bool {
 	said := strings.ToLower(x.Message + " " + x.Code)
 	next := used
 	switch {
+	case misshaped(x):
+		return false
 	case tooLong(x):
 		// Only the space reserved for the answer can be released.
 		if !strings.Contains(said, "completion") || used.limit == limitNone {
