@@ -10,6 +10,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -140,7 +141,7 @@ func (p *Provider) call(ctx context.Context, limit time.Duration, ask func(conte
 	err = context.Canceled // unless ask returns: a panic says nothing about the provider
 	defer func() { err = p.leave(err) }()
 	err = ask(within)
-	if err != nil && within.Err() != nil && ctx.Err() == nil {
+	if err != nil && within.Err() != nil && ctx.Err() == nil && !errors.As(err, new(*reasoner.AnswerError)) {
 		err = &UnavailableError{Broke: true, Err: fmt.Errorf("no answer within %s", limit)}
 	}
 	return err

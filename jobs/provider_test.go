@@ -3,11 +3,16 @@ package jobs
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // clock is a settable clock for a Provider.
@@ -94,6 +99,33 @@ func TestProviderErrors(t *testing.T) {
 	nonsense := errors.New("nonsense")
 	require.ErrorIs(t, p.call(t.Context(), time.Minute, func(context.Context) error { return nonsense }), nonsense)
 	require.False(t, p.Status().Down(), "it answers")
+}
+
+// nowhere is a database to which nothing can be written.
+type nowhere struct{ store.DB }
+
+func (nowhere) Exec(context.Context, string, ...any) (pgconn.CommandTag, error) {
+	return pgconn.CommandTag{}, errors.New("there is no database")
+}
+
+// A model that answers, but too slowly for all requests of a job, is asked for less. It is not down.
+func TestTooManyRequests(t *testing.T) {
+	t.Parallel()
+	c := Config{DB: nowhere{}, ReasonerProvider: NewProvider(), ReasonerCallTime: 50 * time.Millisecond,
+		Logger: slog.New(slog.DiscardHandler)}
+	ask := func(requests int) error {
+		return c.call(t.Context(), "ann", uuid.Nil, 1, func(ctx context.Context) error {
+			for range requests {
+				reasoner.Record(ctx, reasoner.Usage{})
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+	}
+	require.EqualError(t, ask(2), "the reasoner's answer is unusable: it took more than 50ms in all")
+	require.False(t, c.ReasonerProvider.Status().Down())
+	require.ErrorAs(t, ask(1), new(*UnavailableError), "the only request has no answer")
+	require.True(t, c.ReasonerProvider.Status().Down())
 }
 
 func TestEmbedArgs(t *testing.T) {

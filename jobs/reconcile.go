@@ -3,6 +3,7 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -48,6 +49,9 @@ func (w *reconcileWorker) Work(ctx context.Context, job *river.Job[ReconcileArgs
 	err = retried(rereadings, stale, func() error { return w.reconcile(ctx, job, ids) })
 	if stale(err) {
 		return overtaken(job.JobRow, err)
+	}
+	if errors.As(err, new(*reasoner.AnswerError)) && len(ids) > 1 {
+		return w.halve(ctx, job, ids)
 	}
 	return w.postpone(ctx, err)
 }
@@ -109,6 +113,20 @@ func (w *reconcileWorker) reconcile(ctx context.Context, job *river.Job[Reconcil
 		w.Observer.Weighed(events)
 	}
 	return err
+}
+
+// halve replaces a job with two, because an answer about many facts may be unusable or take too long.
+func (w *reconcileWorker) halve(ctx context.Context, job *river.Job[ReconcileArgs], ids []uuid.UUID) error {
+	return completing(ctx, w.DB, job, func(tx pgx.Tx) error {
+		for half := range slices.Chunk(ids, (len(ids)+1)/2) {
+			args := job.Args
+			args.IDs = EmbedMemories(args.UserID, half).IDs
+			if err := enqueue(ctx, tx, args); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // attach folds images, recordings and files into the memories that they belong to. They are then no longer current, so

@@ -151,11 +151,15 @@ func (c Config) call(ctx context.Context, userID string, cycle uuid.UUID, job in
 		return err
 	}
 	var calls []reasoner.Usage
-	err := c.ReasonerProvider.call(ctx, c.ReasonerCallTime, func(ctx context.Context) error {
-		err := ask(reasoner.WithRecorder(ctx, func(u reasoner.Usage) { calls = append(calls, u) }))
+	err := c.ReasonerProvider.call(ctx, c.ReasonerCallTime, func(within context.Context) error {
+		err := ask(reasoner.WithRecorder(within, func(u reasoner.Usage) { calls = append(calls, u) }))
 		var down *reasoner.UnavailableError
-		if errors.As(err, &down) {
+		switch {
+		case errors.As(err, &down):
 			return &UnavailableError{RetryAfter: down.RetryAfter, Err: down.Err}
+		case err != nil && within.Err() != nil && ctx.Err() == nil && len(calls) > 1:
+			// The model answered, but a question in many requests takes longer than the job may. Asking for less helps.
+			return &reasoner.AnswerError{Problem: fmt.Sprintf("it took more than %s in all", c.ReasonerCallTime)}
 		}
 		return err
 	})

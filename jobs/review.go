@@ -38,7 +38,7 @@ var _ = describe(Kind{
 }, func(c Config) worker[ReviewArgs] { return &reviewWorker{c} })
 
 const (
-	reviewedFacts = 20 // per job
+	reviewedFacts = 20 // per job; halved with each unusable answer
 	reviewRelated = 5  // shown with each
 	reviewRounds  = 3  // calls to the reviewer, which may search between them
 	maxSearch     = 200
@@ -55,7 +55,7 @@ func (w *reviewWorker) Work(ctx context.Context, job *river.Job[ReviewArgs]) err
 
 func (w *reviewWorker) review(ctx context.Context, job *river.Job[ReviewArgs]) error {
 	userID := job.Args.UserID
-	facts, err := store.FactsToReview(ctx, w.DB, userID, time.Now(), reviewedFacts)
+	facts, err := store.FactsToReview(ctx, w.DB, userID, time.Now(), max(reviewedFacts>>invalidAnswers(job.JobRow), 1))
 	if err != nil {
 		return err
 	}

@@ -173,6 +173,35 @@ func TestReconcileByModel(t *testing.T) {
 	require.Equal(t, 1, b.count(`oxbow.llm_calls where purpose = 'resolve'`))
 }
 
+// If an answer about many facts is unusable, the model is asked about fewer at once.
+func TestReconcileFewerFacts(t *testing.T) {
+	b := setup(t)
+	for _, content := range numbered(5, "The red bicycle is in the cellar, with tree") {
+		b.exec(`insert into oxbow.memories (user_id, content) values ('ann', $1)`, content)
+	}
+	b.work()
+	server := llmtest.New(t)
+	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "m", URL: server.URL(), APIKey: "k"}
+	var asked []int
+	server.Answer(func(r llmtest.Request) llmtest.Reply {
+		if r.Purpose != "resolve" {
+			return llmtest.Nothing(r)
+		}
+		asked = append(asked, len(r.Data("conflicts")))
+		if asked[len(asked)-1] > 1 {
+			return llmtest.Prose()
+		}
+		return llmtest.Nothing(r)
+	})
+	b.exec(`insert into oxbow.memories (user_id, content)
+		select 'ann', 'The red bicycle is in the garage, with tree ' || n from generate_series(1, 5) n`)
+	b.work()
+	slices.Sort(asked)
+	require.Equal(t, []int{1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 5, 5}, asked, "each invalid answer is repaired once")
+	require.Zero(t, b.count(`oxbow.river_job where state <> 'completed'`))
+	require.Equal(t, 10, b.count(`oxbow.memories where expired_at is null`))
+}
+
 // A fact whose text the provider refused has no vector to compare with.
 func TestReconcileWithoutVector(t *testing.T) {
 	b := setup(t)

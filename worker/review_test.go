@@ -225,6 +225,33 @@ func TestNonsenseAboutFacts(t *testing.T) {
 		b.reviewed(cats))
 }
 
+// If an answer about many facts is unusable, fewer are reviewed at once.
+func TestReviewOfFewerFacts(t *testing.T) {
+	b := setup(t)
+	for _, content := range numbered(20, "Ann dreams of a garden with tree") {
+		b.fact(content, 100, 1)
+	}
+	b.work()
+	server := llmtest.New(t)
+	server.Answer(func(r llmtest.Request) llmtest.Reply {
+		if len(r.Data("facts")) > 5 {
+			return llmtest.Truncated(`{"judgements": [`)
+		}
+		return llmtest.Nothing(r)
+	})
+	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "gpt-5-mini", URL: server.URL()}
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+		values ('review', 'reflect', 25, '{"user_id": "ann"}')`)
+	for range maxRounds {
+		if err := b.drain(); err == nil {
+			break
+		}
+		b.hurry()
+	}
+	require.Equal(t, 5, b.count(`oxbow.memories where reviews = 1`))
+	require.Len(t, server.Requests(), 5, "about 20, 10 and 5 facts, each of the first two twice")
+}
+
 // Extraction sets the topic of memories if it is clear.
 func TestTopicsOfExtractedFacts(t *testing.T) {
 	b := setup(t)
