@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -43,14 +44,14 @@ func (r *Reasoner) Abstract(ctx context.Context, d reasoner.Dense) (c reasoner.C
 		}
 		about.According = append(about.According, oneline.Shorten(v, maxName))
 	}
-	if !instructs(d.Before) {
+	if !wording.Instructs(d.Before) {
 		about.Before = d.Before
 	}
 	data := denseData{Now: local(d.Now), About: []denseShown{about}}
 	of := map[string]reasoner.Memory{}
 	var texts []string
 	for _, f := range d.Fragments {
-		if instructs(f.Content) {
+		if wording.Instructs(f.Content) {
 			continue
 		}
 		ref := fmt.Sprintf("m%d", len(of)+1)
@@ -70,11 +71,11 @@ func (r *Reasoner) Abstract(ctx context.Context, d reasoner.Dense) (c reasoner.C
 		if strings.TrimSpace(a.Conclusion) == "" {
 			return nil
 		}
-		text, err := statement(a.Conclusion, reasoner.MaxConclusion)
+		text, err := wording.Statement(a.Conclusion, reasoner.MaxConclusion)
 		if err != nil {
 			return problemf("unusable conclusion: %s", err)
 		}
-		if how := translated(text, texts); how != "" {
+		if how := wording.Translated(text, texts); how != "" {
 			return problemf("unusable conclusion: %s", how)
 		}
 		for _, ref := range a.Sources {

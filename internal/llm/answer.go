@@ -13,6 +13,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -133,7 +134,7 @@ func bounded[T any](n *notes, list []T) []T {
 }
 
 func (r *resolving) pattern(a answer.Pattern) (p reasoner.Pattern, ok bool) {
-	content, err := sentence(a.Content)
+	content, err := wording.Sentence(a.Content)
 	if err != nil {
 		r.drop(a, "%s", err)
 		return p, false
@@ -208,7 +209,7 @@ func (r *resolving) context(given, about string) string {
 }
 
 func (r *resolving) cluster(a answer.Cluster) (c reasoner.Cluster, ok bool) {
-	content, err := sentence(a.Content)
+	content, err := wording.Sentence(a.Content)
 	if err != nil {
 		r.drop(a, "%s", err)
 		return c, false

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -81,7 +83,7 @@ func listen(c reasoner.Conversation) *talk {
 		m.Content = oneline.Shorten(m.Content, most)
 		ref := fmt.Sprintf("m%d", len(t.said)+1)
 		t.messages[ref] = len(t.said)
-		t.said = append(t.said, saying{m, folded(m.Content), instructs(m.Content)})
+		t.said = append(t.said, saying{m, folded(m.Content), wording.Instructs(m.Content)})
 		t.data.Messages = append(t.data.Messages, messageShown{Ref: ref, New: m.New, Role: m.Role,
 			Speaker: oneline.Shorten(m.Speaker, maxName), Time: local(m.Time), Text: m.Content})
 	}
@@ -97,6 +99,8 @@ func listen(c reasoner.Conversation) *talk {
 	}
 	return t
 }
+
+func visible(r rune) bool { return !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) }
 
 // asked returns the number of new messages. After an unusable answer, the model is asked about them one by one.
 func (t *talk) asked() (n int) {

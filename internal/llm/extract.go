@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -66,7 +67,7 @@ func (t *talk) resolve(a answer.Extraction) (e reasoner.Extraction) {
 
 // instruction checks a standing instruction. It must be in a new message of the user.
 func (r *hearing) instruction(a answer.Instruction) (n reasoner.Instruction, ok bool) {
-	content, err := statement(a.Content, maxStatement)
+	content, err := wording.Statement(a.Content, maxStatement)
 	if err != nil {
 		r.drop(a, "%s", err)
 		return n, false
@@ -77,7 +78,7 @@ func (r *hearing) instruction(a answer.Instruction) (n reasoner.Instruction, ok 
 		return n, false
 	}
 	said := r.said[sources[0]]
-	if how := translated(content, []string{said.Content}); how != "" {
+	if how := wording.Translated(content, []string{said.Content}); how != "" {
 		r.drop(a, "%s", how)
 		return n, false
 	}
@@ -107,7 +108,7 @@ func (r *hearing) note(content, part string, value any, reason string, args ...a
 // candidate checks a candidate. It requires the content, the type and a message of the user. Other
 // parts are dropped if they are invalid.
 func (r *hearing) candidate(a answer.Candidate) (c reasoner.Candidate, ok bool) {
-	content, err := statement(a.Content, maxStatement)
+	content, err := wording.Statement(a.Content, maxStatement)
 	if err != nil {
 		r.drop(a, "%s", err)
 		return c, false
@@ -127,7 +128,7 @@ func (r *hearing) candidate(a answer.Candidate) (c reasoner.Candidate, ok bool) 
 		texts = append(texts, r.said[place].Content)
 		said = said || strings.Contains(r.said[place].folded, folded(content))
 	}
-	if how := translated(content, texts); how != "" {
+	if how := wording.Translated(content, texts); how != "" {
 		r.drop(a, "%s", how)
 		return c, false
 	}
@@ -224,7 +225,7 @@ func (r *hearing) entities(given []answer.Entity, content string) (all []reasone
 			r.note(content, "entity", entity, "%d entities beyond the first %d", len(given)-maxEntities, maxEntities)
 			break
 		}
-		name, err := statement(entity.Name, maxName)
+		name, err := wording.Statement(entity.Name, maxName)
 		switch {
 		case err != nil:
 			r.note(content, "entity", entity, "unusable name: %s", err)
@@ -267,7 +268,7 @@ func (r *hearing) relations(given []answer.Relation, c reasoner.Candidate) (all 
 		}
 		from, ofFrom := named(relation.From)
 		to, ofTo := named(relation.To)
-		name, err := statement(relation.Relation, maxRelation)
+		name, err := wording.Statement(relation.Relation, maxRelation)
 		known := reasoner.Relation{From: from, Relation: name, To: to}
 		switch {
 		case err != nil:

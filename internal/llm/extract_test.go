@@ -347,31 +347,8 @@ func TestExtractContent(t *testing.T) {
 		"it has a line break or another control character", "unknown type"}, whys(e.Dropped))
 }
 
-func TestTranslated(t *testing.T) {
+func TestExtractTranslated(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		content string
-		from    []string
-		bad     bool
-	}{
-		{"I moved to Porto", []string{"I moved to Porto"}, false},
-		{"我搬到波尔图了", []string{"I moved to Porto"}, true},
-		{"The user drinks green tea", []string{"我改喝绿茶"}, true},
-		{"我改喝绿茶", []string{"我改喝绿茶"}, false},
-		{"我改喝绿茶", []string{"Hello", "我改喝绿茶"}, false},
-		{"我在用 Python", []string{"我在用 Python 写代码"}, false},
-		{"我在用派森", []string{"I use Python"}, true},
-		{"The user writes Python", []string{"我在用 Python 写代码"}, true},
-		{"Moved to Beijing", []string{"I moved to 北京 last year"}, false},
-		{"Uses Python", []string{"我在用Python"}, true},
-		{"я люблю чай", []string{"I like tea"}, true},
-		{"I like tea", []string{"я люблю чай"}, true},
-		{"お茶が好き", []string{"我喜欢喝茶"}, true},
-		{"42", []string{"四十二"}, false},
-		{"Élan à Genève", []string{"J’habite à Genève"}, false},
-	} {
-		require.Equal(t, c.bad, translated(c.content, c.from) != "", c.content)
-	}
 	e := extracted(t, conversation(), candidates(llmtest.Fact("我搬到波尔图了", "m3"),
 		llmtest.Fact("The user drinks green tea", "m5"), llmtest.Fact("我改喝绿茶", "m3", "m5")))
 	require.Equal(t, []string{"我改喝绿茶"}, contents(e))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -80,7 +81,7 @@ func FuzzSummary(f *testing.F) {
 			return
 		}
 		requireLine(t, summary, reasoner.MaxSummary)
-		require.False(t, instructs(summary), "%q", summary)
-		require.Empty(t, translated(summary, []string{said}))
+		require.False(t, wording.Instructs(summary), "%q", summary)
+		require.Empty(t, wording.Translated(summary, []string{said}))
 	})
 }

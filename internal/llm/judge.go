@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -64,7 +65,7 @@ func (r *Reasoner) Judge(
 func benches(now time.Time, cases []reasoner.ReviewCase, judgements []reasoner.Judgement) (all []*bench) {
 	var b *bench
 	for i, c := range cases {
-		if instructs(c.Fact.Content) {
+		if wording.Instructs(c.Fact.Content) {
 			judgements[i] = kept("the fact reads as an instruction")
 			continue
 		}
@@ -79,7 +80,7 @@ func benches(now time.Time, cases []reasoner.ReviewCase, judgements []reasoner.J
 		}
 		size := len([]rune(shown.Text))
 		for n, h := range c.Related[:min(len(c.Related), maxSimilar)] {
-			if instructs(h.Content) {
+			if wording.Instructs(h.Content) {
 				continue
 			}
 			other := showHeld(fmt.Sprintf("h%d", n+1), h)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -52,7 +53,7 @@ func showGroups(groups [][]reasoner.Held) (data *mergeData, rest [][]reasoner.He
 	size := 0
 	for i, group := range groups {
 		shown := groupShown{Ref: fmt.Sprintf("g%d", len(data.Groups)+1)}
-		group = slices.DeleteFunc(slices.Clone(group), func(h reasoner.Held) bool { return instructs(h.Content) })
+		group = slices.DeleteFunc(slices.Clone(group), func(h reasoner.Held) bool { return wording.Instructs(h.Content) })
 		group = group[:min(len(group), maxGroup)]
 		for _, h := range group {
 			size += len([]rune(oneline.Shorten(h.Content, maxText)))
@@ -101,10 +102,10 @@ func (d *mergeData) decide(a answer.Merges) (all []reasoner.Same, refused notes)
 			refused.drop(m, "%s", problem)
 		case len(same.Memories) < 2 || same.Content == "":
 			refused.drop(m, "it has fewer than two memories or no content")
-		case instructs(same.Content):
+		case wording.Instructs(same.Content):
 			refused.drop(m, "it reads as an instruction")
-		case translated(same.Content, from) != "":
-			refused.drop(m, "%s", translated(same.Content, from))
+		case wording.Translated(same.Content, from) != "":
+			refused.drop(m, "%s", wording.Translated(same.Content, from))
 		default:
 			for _, ref := range m.Memories {
 				taken[ref] = true

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -12,7 +13,7 @@ import (
 // questions that do, or that are in another language than the memories.
 func (r *Reasoner) Questions(ctx context.Context, recent reasoner.Batch) (questions []string, err error) {
 	recent.Memories = slices.DeleteFunc(slices.Clone(recent.Memories),
-		func(m reasoner.Memory) bool { return instructs(m.Content) })
+		func(m reasoner.Memory) bool { return wording.Instructs(m.Content) })
 	if len(recent.Memories) == 0 {
 		return nil, nil
 	}
@@ -26,13 +27,13 @@ func (r *Reasoner) Questions(ctx context.Context, recent reasoner.Batch) (questi
 	err = ask(ctx, r, q, func(a answer.Questions) error {
 		questions, refused = nil, notes{}
 		for _, asked := range bounded(&refused, a.Questions) {
-			text, err := sentence(asked)
+			text, err := wording.Sentence(asked)
 			switch {
 			case err != nil:
 				refused.drop(asked, "unusable question: %s", err)
 				continue
-			case translated(text, texts) != "":
-				refused.drop(asked, "unusable question: %s", translated(text, texts))
+			case wording.Translated(text, texts) != "":
+				refused.drop(asked, "unusable question: %s", wording.Translated(text, texts))
 				continue
 			case slices.Contains(questions, text) || len(questions) == reasoner.MaxQuestions:
 				refused.drop(asked, "it is asked already, or there are %d", reasoner.MaxQuestions)

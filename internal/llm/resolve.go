@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -51,10 +52,10 @@ func dockets(now time.Time, conflicts []reasoner.Conflict, resolutions []reasone
 	var d *docket
 	for i, c := range conflicts {
 		similar := slices.DeleteFunc(slices.Clone(c.Similar),
-			func(h reasoner.Held) bool { return instructs(h.Content) })
+			func(h reasoner.Held) bool { return wording.Instructs(h.Content) })
 		similar = similar[:min(len(similar), maxSimilar)]
 		switch {
-		case instructs(c.Candidate.Content):
+		case wording.Instructs(c.Candidate.Content):
 			resolutions[i] = added("the candidate reads as an instruction, and changes no memory")
 			continue
 		case len(similar) == 0 && len(c.Similar) > 0:

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
 
@@ -21,7 +22,7 @@ func verdictOf(a answer.Verdict, trait reasoner.Trait) (reasoner.Verdict, error)
 		return v, problemf("the user worded the trait: it cannot be revised")
 	}
 	var err error
-	if v.Content, err = sentence(a.Content); err != nil {
+	if v.Content, err = wording.Sentence(a.Content); err != nil {
 		return v, problemf("unusable content of %s: %s", v.Action, err)
 	}
 	if trait.Edited {
@@ -35,7 +36,7 @@ func verdictOf(a answer.Verdict, trait reasoner.Trait) (reasoner.Verdict, error)
 		if reasoner.KnownContext(t.Context) == "" {
 			return v, problemf("the context of a tendency is not one of %s", strings.Join(reasoner.Contexts, ", "))
 		}
-		if v.Tendencies[t.Context], err = sentence(t.Tendency); err != nil {
+		if v.Tendencies[t.Context], err = wording.Sentence(t.Tendency); err != nil {
 			return v, problemf("unusable tendency at %s: %s", t.Context, err)
 		}
 	}

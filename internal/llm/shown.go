@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/lifecycle"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -115,7 +116,7 @@ func show(b reasoner.Batch) *shown {
 	named, at := sessions{}, clock(b.ZoneKnown)
 	for i, m := range b.Memories {
 		ref := fmt.Sprintf("m%d", i+1)
-		s.memories[ref], s.suspect[m.ID] = m.ID, instructs(m.Content)
+		s.memories[ref], s.suspect[m.ID] = m.ID, wording.Instructs(m.Content)
 		shown := showMemory(m, named, at)
 		shown.Ref = ref
 		s.data.Memories = append(s.data.Memories, shown)

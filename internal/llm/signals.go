@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -34,7 +35,7 @@ func (r *Reasoner) Signals(ctx context.Context, t reasoner.Turns) (signals []rea
 		data := turnsData{Now: local(t.Now)}
 		place := map[string]reasoner.Turn{}
 		for i, turn := range turns {
-			if turn.AgentResponse == "" || instructs(turn.UserInput) {
+			if turn.AgentResponse == "" || wording.Instructs(turn.UserInput) {
 				continue
 			}
 			shown := turnShown{Ref: fmt.Sprintf("t%d", i+1), ContextWindow: []string{},

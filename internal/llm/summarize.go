@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/answer"
+	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 )
@@ -20,14 +21,14 @@ type summaryData struct {
 // instructions. It does not ask unless the user has said something new.
 func (r *Reasoner) Summarize(ctx context.Context, told reasoner.Told) (summary string, err error) {
 	messages := slices.DeleteFunc(slices.Clone(told.Messages),
-		func(m reasoner.Message) bool { return instructs(m.Content) })
+		func(m reasoner.Message) bool { return wording.Instructs(m.Content) })
 	talk := listen(reasoner.Conversation{Now: told.Now, Language: told.Language, Messages: messages})
 	if !talk.worthAsking() {
 		return told.Before, nil
 	}
 	data := summaryData{talkData: talk.data, Before: []string{}}
 	texts := []string{told.Before} // their languages are allowed in the summary
-	if told.Before != "" && !instructs(told.Before) {
+	if told.Before != "" && !wording.Instructs(told.Before) {
 		data.Before = append(data.Before, oneline.Shorten(told.Before, reasoner.MaxSummary))
 	}
 	for _, m := range talk.said {
@@ -48,11 +49,11 @@ func checked(a answer.Summary, from []string) (string, error) {
 	if strings.TrimSpace(*a.Summary) == "" {
 		return "", nil
 	}
-	summary, err := statement(*a.Summary, reasoner.MaxSummary)
+	summary, err := wording.Statement(*a.Summary, reasoner.MaxSummary)
 	if err != nil {
 		return "", problemf("unusable summary: %s", err)
 	}
-	if how := translated(summary, from); how != "" {
+	if how := wording.Translated(summary, from); how != "" {
 		return "", problemf("unusable summary: %s", how)
 	}
 	return summary, nil
