@@ -29,6 +29,7 @@ type Client struct {
 	tx        pgx.Tx // nil unless set by WithTx
 	embedder  Embedder
 	timeout   time.Duration
+	pause     *pause     // of the embedder; shared with copies
 	reranking *reranking // nil: none
 	log       *slog.Logger
 	checked   *atomic.Bool // whether the schema was checked; shared with the copies that WithTx makes
@@ -52,6 +53,7 @@ func WithEmbedder(e Embedder) Option {
 }
 
 // WithEmbedTimeout limits how long Recall waits for the embedder before it searches by words alone. Default: 5 seconds.
+// After three timeouts in a row, the embedder is asked only every 30 seconds until it is in time again.
 func WithEmbedTimeout(d time.Duration) Option {
 	return func(c *Client) error {
 		if d <= 0 {
@@ -107,6 +109,7 @@ func New(db DB, options ...Option) (*Client, error) {
 		timeout:  5 * time.Second,
 		log:      slog.Default(),
 		checked:  &atomic.Bool{},
+		pause:    &pause{},
 		uses:     newUses(),
 	}
 	for _, option := range options {

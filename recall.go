@@ -198,13 +198,18 @@ func (c *Client) mismatch(recorded store.EmbeddingModel, vector []float32, own b
 	return nil
 }
 
-// embed embeds a query within the client's timeout.
+// embed embeds a query within the client's timeout, unless the embedder is paused.
 func (c *Client) embed(ctx context.Context, text string) (_ []float32, err error) {
+	if !c.pause.over(time.Now()) {
+		return nil, fmt.Errorf("embedding with %s is paused: %w", c.embedder.Model(), errPaused)
+	}
+	outer := ctx
 	ctx, end := c.span(ctx, "embed", attribute.String("gen_ai.request.model", c.embedder.Model()))
 	defer end(&err)
 	waiting, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	vectors, err := embedding.Queries(waiting, c.embedder, []string{text})
+	c.note(ctx, c.pause, "embedder", c.embedder.Model(), outer, err)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("embedding with %s took longer than %s: %w", c.embedder.Model(), c.timeout, err)
 	}

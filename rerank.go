@@ -62,7 +62,8 @@ type Reranked = store.Reranked
 
 // WithReranker lets a reranker reorder the best memories of Recall. It receives the query and the texts of the memories,
 // and cannot add a memory that Recall leaves out. If it fails or takes longer than the timeout, Recall keeps its own
-// order, and Result.Explain.Reranked.Failed says why. Invalid options are an error of New. Default: no reranker.
+// order, and Result.Explain.Reranked.Failed says why. After three timeouts in a row, the reranker is asked only every 30
+// seconds until it is in time again. Invalid options are an error of New. Default: no reranker.
 func WithReranker(r Reranker, options RerankOptions) Option {
 	return func(c *Client) error {
 		options.Pool = cmp.Or(options.Pool, DefaultRerankPool)
@@ -88,6 +89,7 @@ type reranking struct {
 	Reranker
 	options RerankOptions
 	failing atomic.Bool // whether the last call failed, so that only changes are logged
+	pause   pause
 }
 
 // rerank ranks the best memories of a recall again, and returns the first limit of all. Memories that repeat a better one
@@ -107,7 +109,10 @@ func (c *Client) rerank(ctx context.Context, query string, found []Result, limit
 		}
 		if err != nil {
 			failed := "error"
-			if errors.Is(err, context.DeadlineExceeded) {
+			switch {
+			case errors.Is(err, errPaused):
+				failed = "paused"
+			case errors.Is(err, context.DeadlineExceeded):
 				failed = "timeout"
 			}
 			for i := range pool {
@@ -120,6 +125,9 @@ func (c *Client) rerank(ctx context.Context, query string, found []Result, limit
 
 // askReranker sorts the pool by the scores of the reranker. With an error the pool keeps its order.
 func (c *Client) askReranker(ctx context.Context, query string, pool []Result) (err error) {
+	if !c.reranking.pause.over(time.Now()) {
+		return errPaused
+	}
 	outer := ctx
 	ctx, end := c.span(ctx, "rerank", attribute.String("gen_ai.request.model", c.reranking.Model()),
 		attribute.Int("oxbow.texts", len(pool)))
@@ -135,6 +143,7 @@ func (c *Client) askReranker(ctx context.Context, query string, pool []Result) (
 	if err == nil {
 		err = fuse(pool, scores, c.reranking.options.Weight)
 	}
+	c.note(ctx, &c.reranking.pause, "reranker", c.reranking.Model(), outer, err)
 	if outer.Err() != nil {
 		return outer.Err() // the caller gave up, which says nothing about the reranker
 	}

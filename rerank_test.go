@@ -1,8 +1,10 @@
 package oxbow_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -135,6 +137,53 @@ func TestRerank(t *testing.T) {
 	_, err = client.Recall(t.Context(), oxbow.Query{UserID: "bob", Text: "cello"})
 	require.NoError(t, err)
 	require.Empty(t, r.asked, "nothing to rank")
+}
+
+// A reranker or embedder that hangs is not waited for again and again, and the log says so once.
+func TestHangingServersArePaused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.remember(t, oxbow.NewMemory{Content: "Ann plays the cello."})
+	b.work(t)
+	hang := func(ctx context.Context, _ []string) ([]oxbow.RerankScore, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	r, e := &scripted{answer: hang}, &hanging{Embedder: oxbow.LocalEmbedder()}
+	var log bytes.Buffer
+	client := newClient(t, b.pool, oxbow.WithReranker(r, oxbow.RerankOptions{Timeout: 5 * time.Millisecond}),
+		oxbow.WithEmbedder(e), oxbow.WithEmbedTimeout(5*time.Millisecond),
+		oxbow.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	q := oxbow.Query{UserID: "ann", Text: "Who plays the cello?"}
+	for i := range 6 {
+		found, err := client.Recall(t.Context(), q)
+		require.NoError(t, err)
+		want := "timeout"
+		if i >= 3 {
+			want = "paused"
+			require.EqualError(t, found.Degraded,
+				"embedding with local-v1 is paused: the last calls took too long, so recall does not wait for it")
+		}
+		require.Error(t, found.Degraded)
+		require.Equal(t, &oxbow.Reranked{From: 1, Failed: want}, found.Memories[0].Explain.Reranked)
+	}
+	require.Len(t, r.asked, 3)
+	require.EqualValues(t, 3, e.asked)
+	require.Equal(t, 1, strings.Count(log.String(), "the reranker took too long several times"))
+	require.Equal(t, 1, strings.Count(log.String(), "the embedder took too long several times"))
+	require.Equal(t, 3, strings.Count(log.String(), "\n"), "and that the reranker failed: "+log.String())
+}
+
+// hanging is an embedder that does not answer.
+type hanging struct {
+	oxbow.Embedder
+	asked int
+}
+
+func (h *hanging) Embed(ctx context.Context, _ []string) ([][]float32, error) {
+	h.asked++
+	<-ctx.Done()
+	return nil, ctx.Err()
 }
 
 func TestRerankRanksOnlyThePool(t *testing.T) {

@@ -105,7 +105,7 @@ type Explanation struct {
 type Reranked struct {
 	Score  *float64 `json:"score,omitempty"` // comparable only within one recall; nil if the reranker gave none
 	From   int      `json:"from"`            // the rank before, from 1
-	Failed string   `json:"failed,omitzero"` // timeout or error: the order is recall's own
+	Failed string   `json:"failed,omitzero"` // timeout, error or paused: the order is recall's own
 }
 
 // WeightFactors are the factors of a memory's weight, which is their product (docs/weight.md).
