@@ -3,12 +3,13 @@
 // why parts of answers were refused. It fails if a job is stuck, a row is invalid, a request or its tokens are not
 // recorded, or a refusal is not in the log.
 //
-//	go -C lab run ./evalmodel [-messages N] [-url URL -model NAME | -rules]
+//	go -C lab run ./evalmodel [-short] [-messages N] [-url URL -model NAME | -rules]
 //
 // Without -url it starts the model of lab/models. With -rules it shows what the rules make of the same messages.
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -33,6 +34,7 @@ func command(ctx context.Context, out io.Writer) {
 	timeout := flag.Duration("timeout", 4*time.Minute, "time limit of one request")
 	tokens := flag.Int("max-tokens", 640, "tokens of one answer")
 	patience := flag.Duration("patience", 50*time.Minute, "how long a worker may take, twice")
+	short := flag.Bool("short", false, "only two people, and the first 4 messages of each, which takes minutes")
 	rules := flag.Bool("rules", false, "use the rules instead of a language model")
 	verbose := flag.Bool("v", false, "print the worker's log")
 	keep := flag.Bool("keep", false, "keep the database and print its URL")
@@ -57,11 +59,16 @@ func command(ctx context.Context, out io.Writer) {
 		r.reasoner = append(language.Env(), "OXBOW_REASONER_TIMEOUT="+timeout.String(),
 			fmt.Sprint("OXBOW_REASONER_MAX_TOKENS=", *tokens))
 	}
-	r.patience = *patience
+	r.patience, r.people = *patience, 4
+	if *short {
+		r.people, *count = 2, cmp.Or(*count, 4)
+		r.exec(`insert into oxbow.settings (key, value) values ('conversations', '{"summary_after": 2}')
+		        on conflict (key) do update set value = settings.value || excluded.value`)
+	}
 	begun := time.Now()
 	r.habits()
 	r.remember()
-	r.say(messages(*count))
+	r.say(messages(*count, *short))
 	r.work()
 	r.due()
 	r.work()

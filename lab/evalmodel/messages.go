@@ -16,8 +16,8 @@ import (
 //go:embed testdata/messages.txt
 var script string
 
-// messages returns the first messages of each person; 0: all.
-func messages(limit int) (all []oxbow.NewMessage) {
+// messages returns the first messages of each person, or of two of them; 0: all.
+func messages(limit int, two bool) (all []oxbow.NewMessage) {
 	var next oxbow.NewMessage
 	said := map[string]int{}
 	for line := range strings.Lines(script) {
@@ -28,7 +28,7 @@ func messages(limit int) (all []oxbow.NewMessage) {
 			next.At = must.Get(time.Parse(time.RFC3339, at))
 			continue
 		}
-		if said[next.UserID]++; limit > 0 && said[next.UserID] > limit {
+		if said[next.UserID]++; limit > 0 && said[next.UserID] > limit || two && next.UserID != "mia" && next.UserID != "lin" {
 			continue
 		}
 		next.Role, next.Content = "user", line

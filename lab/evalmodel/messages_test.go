@@ -10,7 +10,7 @@ import (
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	said, sessions, chinese := map[string]int{}, map[string]bool{}, 0
-	for _, m := range messages(0) {
+	for _, m := range messages(0, false) {
 		said[m.UserID]++
 		sessions[m.SessionID] = true
 		for _, r := range m.Content {
@@ -24,5 +24,6 @@ func TestMessages(t *testing.T) {
 	require.Equal(t, map[string]int{"mia": 50, "tom": 50, "lin": 50, "chen": 50}, said)
 	require.Len(t, sessions, 10)
 	require.Equal(t, 100, chinese)
-	require.Len(t, messages(3), 12)
+	require.Len(t, messages(3, false), 12)
+	require.Len(t, messages(3, true), 6)
 }

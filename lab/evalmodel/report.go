@@ -64,13 +64,19 @@ func (r *run) requests(out io.Writer) {
 		       max(extract(epoch from latency))::float8 as slowest
 		  from oxbow.llm_calls group by grouping sets (purpose, ()) order by llm_calls.purpose`)), pgx.RowToStructByName[calls]))
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "| request\t| asked\t| usable at once\t| after the repair\t| prompt, median\t| tokens in\t| out\t"+
-		"| s each, median\t| longest\t| s\t|")
-	fmt.Fprintln(t, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
+	fmt.Fprintln(t, "| request\t| asked\t| usable at once\t| after the repair\t| prompt, median\t| fixed\t| schema\t"+
+		"| tokens in\t| out\t| s each, median\t| longest\t| s\t|")
+	fmt.Fprintln(t, strings.Repeat("|---\t", 12)+"|")
+	var sum fixed
 	for _, c := range all {
-		fmt.Fprintf(t, "| %s\t| %d\t| %d %%\t| %d %%\t| %.0f\t| %.0f\t| %.0f\t| %.1f\t| %.1f\t| %.0f\t|\n", c.Purpose, c.Asked,
-			percent(c.Once, c.Asked), percent(c.Once+c.Repaired, c.Asked), c.PromptSize, c.In, c.Out, c.Median, c.Slowest,
-			c.Seconds)
+		same := r.served.fixed[c.Purpose]
+		sum.Prompt, sum.Schema = sum.Prompt+same.Prompt, sum.Schema+same.Schema
+		if c.Purpose == "all" {
+			same = sum
+		}
+		fmt.Fprintf(t, "| %s\t| %d\t| %d %%\t| %d %%\t| %.0f\t| %d\t| %d\t| %.0f\t| %.0f\t| %.1f\t| %.1f\t| %.0f\t|\n", c.Purpose,
+			c.Asked, percent(c.Once, c.Asked), percent(c.Once+c.Repaired, c.Asked), c.PromptSize, same.Prompt, same.Schema,
+			c.In, c.Out, c.Median, c.Slowest, c.Seconds)
 	}
 	must.OK(t.Flush())
 	n := float64(r.messages)
@@ -116,7 +122,9 @@ func (r *run) refusals(out io.Writer) error {
 		if unquoted, err := strconv.Unquote(reason); err == nil {
 			reason = unquoted
 		}
-		logged[purpose]++
+		if compared := comparable[purpose]; compared != nil && compared.MatchString(reason) {
+			logged[purpose]++
+		}
 		reasons[purpose+": "+quoted.ReplaceAllString(reason, "…")]++
 		total++
 	}
@@ -124,13 +132,20 @@ func (r *run) refusals(out io.Writer) error {
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		fmt.Fprintf(out, "  %d × %s\n", reasons[reason], reason)
 	}
-	fmt.Fprintf(out, "%d refusals in the cycles of reflections.\n",
-		number[int64](r, `select coalesce(sum(jsonb_array_length(dropped)), 0) from oxbow.reflection_cycles`))
+	dropped := must.Get(pgx.CollectRows(must.Get(r.pool.Query(r.ctx,
+		`select d ->> 'reason' from oxbow.reflection_cycles, jsonb_array_elements(dropped) d`)), pgx.RowTo[string]))
+	for _, reason := range dropped {
+		if comparable["reflect"].MatchString(reason) {
+			logged["reflect"]++
+		}
+	}
+	fmt.Fprintf(out, "%d refusals in the cycles of reflections.\n", len(dropped))
 	var err error
-	for purpose := range entries {
+	for _, purpose := range slices.Sorted(maps.Keys(comparable)) {
+		fmt.Fprintf(out, "%s: %d parts of the answers had to be refused for reasons to compare, %d are recorded.\n", purpose,
+			r.served.refused[purpose], logged[purpose])
 		if logged[purpose] != r.served.refused[purpose] {
-			err = errors.Join(err, fmt.Errorf("%s: the answers have %d entries to refuse, the log %d", purpose,
-				r.served.refused[purpose], logged[purpose]))
+			err = errors.Join(err, fmt.Errorf("%s: not all refusals are recorded", purpose))
 		}
 	}
 	return err

@@ -28,6 +28,7 @@ type run struct {
 	reasoner []string // environment
 	verbose  bool
 	patience time.Duration
+	people   int          // of four, half of them Chinese
 	health   string       // what the doctor found while the last worker ran
 	log      bytes.Buffer // of the workers
 	messages int
@@ -38,7 +39,7 @@ func newRun(ctx context.Context, dsn string, verbose bool) *run {
 	pool := must.Get(pgxpool.New(ctx, dsn))
 	return &run{ctx: ctx, dsn: dsn, pool: pool, client: must.Get(oxbow.New(pool, oxbow.WithoutUseReports())),
 		program: must.Get(program.Build(ctx)), verbose: verbose,
-		served: served{refused: map[string]int{}}}
+		served: served{refused: map[string]int{}, fixed: map[string]fixed{}}}
 }
 
 // oxbow runs the program and returns what it prints.
@@ -69,12 +70,13 @@ func number[N int64 | float64](r *run, sql string, args ...any) N {
 	return must.Get(pgx.CollectExactlyOneRow(must.Get(r.pool.Query(r.ctx, sql, args...)), pgx.RowTo[N]))
 }
 
-// habits gives Mia and Lin a trait that a later memory contradicts, by the rules.
+// habits gives Mia, and Lin if there are four people, a trait that a later memory contradicts, by the rules.
 func (r *run) habits() {
-	for _, habit := range []struct{ user, kept, broken string }{
+	habits := []struct{ user, kept, broken string }{
 		{"mia", "I go for a run every morning before work.", "I no longer run in the morning."},
 		{"lin", "我每天早上都去跑步。", "我不再早上跑步了。"},
-	} {
+	}[:r.people/2]
+	for _, habit := range habits {
 		at := time.Date(2026, 1, 5, 7, 0, 0, 0, time.UTC)
 		for day := range 10 {
 			text := habit.kept
@@ -86,8 +88,8 @@ func (r *run) habits() {
 		}
 	}
 	must.Get(r.oxbow(nil, "work", "--until-idle"))
-	for _, user := range []string{"mia", "lin"} {
-		must.Get(r.oxbow(nil, "reflect", user))
+	for _, habit := range habits {
+		must.Get(r.oxbow(nil, "reflect", habit.user))
 	}
 }
 
@@ -95,19 +97,19 @@ func (r *run) habits() {
 // reflect on, whatever the model makes of the messages.
 func (r *run) remember() {
 	for _, known := range []struct {
-		users    [2]string
+		users    []string
 		lunches  [4]string
 		replaced [4]string
 	}{
-		{[2]string{"mia", "tom"}, [4]string{"Lunch with Nora at the canteen: tomato soup.", "Had tomato soup for lunch with Nora at the canteen.",
+		{[]string{"mia", "tom"}, [4]string{"Lunch with Nora at the canteen: tomato soup.", "Had tomato soup for lunch with Nora at the canteen.",
 			"Tomato soup for lunch again, with Nora at the canteen.", "At the canteen with Nora for lunch: tomato soup."},
 			[4]string{"Works as a teacher at the school in Leeds.", "Works as a head teacher at the school in Leeds now.",
 				"The favourite drink is black coffee.", "The favourite drink is green tea, not black coffee."}},
-		{[2]string{"lin", "chen"}, [4]string{"中午和小王在食堂吃了番茄鸡蛋面。", "今天中午又和小王在食堂吃番茄鸡蛋面。",
+		{[]string{"lin", "chen"}, [4]string{"中午和小王在食堂吃了番茄鸡蛋面。", "今天中午又和小王在食堂吃番茄鸡蛋面。",
 			"和小王在食堂吃午饭，番茄鸡蛋面。", "午饭还是食堂的番茄鸡蛋面，和小王一起。"},
 			[4]string{"在杭州的一家设计公司上班。", "现在在上海的一家设计公司上班。", "最喜欢喝的是黑咖啡。", "最喜欢喝的是绿茶，不再喝黑咖啡。"}},
 	} {
-		for _, user := range known.users {
+		for _, user := range known.users[:r.people/2] {
 			at := time.Date(2026, 2, 2, 12, 0, 0, 0, time.UTC)
 			for i := range known.lunches {
 				day := at.AddDate(0, 0, 2*i)
@@ -131,7 +133,9 @@ func (r *run) due() {
 	r.exec(`update oxbow.memories_trait set trait_review_due_at = now() where exists (
 	          select from oxbow.trait_evidence e
 	           where e.user_id = memories_trait.user_id and e.trait_id = memories_trait.id and e.direction = 'contradicting')`)
-	r.exec(`update oxbow.memories_fact set review_at = now() where expired_at is null and forgotten_at is null`)
+	// Some facts were used a lot, the others not for long.
+	r.exec(`update oxbow.memories_fact set review_at = now(), strength = case when length(content) % 2 = 0 then 2.6 else 0.4 end
+	         where expired_at is null and forgotten_at is null`)
 	r.exec(`select oxbow.set_policy('quiet_from', 3), oxbow.set_policy('quiet_to', 3)`) // always
 	r.exec(`update oxbow.nights set due_at = now()`)
 	must.Get(r.oxbow(nil, "jobs", "run", "sweep"))

@@ -10,9 +10,9 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"regexp"
-	"strings"
 	"sync"
 
+	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
@@ -20,28 +20,28 @@ import (
 type served struct {
 	mu sync.Mutex
 	tokens
-	refused map[string]int // by request: entries about something that was not shown, or answered before
+	refused map[string]int // by request: what of the answers has to be refused
+	fixed   map[string]fixed
+	counter string // address that counts tokens
 }
+
+// fixed is the number of tokens of what is the same in all requests of a kind: the instructions and what is around the
+// data, and the schema of the answer.
+type fixed struct{ Prompt, Schema int }
 
 // tokens is what answers cost.
 type tokens struct{ Answers, In, Out int }
-
-// entries are the requests that are answered with an entry for each thing shown: the list, the member with the reference,
-// and the first letter of references.
-var entries = map[string]struct{ list, member, letter string }{"signals": {"signals", "turn", "t"},
-	"judge": {"judgements", "fact", "f"}, "resolve": {"resolutions", "conflict", "c"}}
 
 type questionKey struct{}
 
 type asked struct {
 	Format struct {
 		Schema struct {
-			Name string `json:"name"`
+			Name   string          `json:"name"`
+			Schema json.RawMessage `json:"schema"`
 		} `json:"json_schema"`
 	} `json:"response_format"`
-	Messages []struct {
-		Content string `json:"content"`
-	} `json:"messages"`
+	Messages []llmtest.Message `json:"messages"`
 }
 
 type answered struct {
@@ -58,6 +58,7 @@ type answered struct {
 // listen starts a server that passes requests on to the one at the URL. It ends with the program.
 func (s *served) listen(to string) string {
 	target := must.Get(url.Parse(to))
+	s.counter = target.ResolveReference(&url.URL{Path: "/tokenize"}).String()
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		ModifyResponse: func(r *http.Response) error {
@@ -82,8 +83,6 @@ func (s *served) listen(to string) string {
 	})).URL
 }
 
-var reference = regexp.MustCompile(`"ref":"([a-z]\d+)"`)
-
 func (s *served) count(question, raw []byte) {
 	var q asked
 	var a answered
@@ -95,24 +94,35 @@ func (s *served) count(question, raw []byte) {
 	s.Answers++
 	s.In, s.Out = s.In+a.Usage.In, s.Out+a.Usage.Out
 	purpose := q.Format.Schema.Name
-	of, known := entries[purpose]
-	var answer map[string]any
-	if !known || a.Choices[0].Reason != "stop" || json.Unmarshal([]byte(a.Choices[0].Message.Content), &answer) != nil {
-		return
+	if _, known := s.fixed[purpose]; !known {
+		s.fixed[purpose] = s.fixedPart(q)
 	}
-	waiting := map[string]bool{}
-	for _, m := range q.Messages {
-		for _, found := range reference.FindAllStringSubmatch(m.Content, -1) {
-			waiting[found[1]] = strings.HasPrefix(found[1], of.letter)
-		}
+	if a.Choices[0].Reason == "stop" {
+		s.refused[purpose] += refusals(llmtest.Request{Purpose: purpose, Messages: q.Messages}, a.Choices[0].Message.Content)
 	}
-	entries, _ := answer[of.list].([]any)
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		ref, _ := entry[of.member].(string)
-		if !waiting[ref] {
-			s.refused[purpose]++
-		}
-		delete(waiting, ref)
+}
+
+// fenced matches the data in a prompt.
+var fenced = regexp.MustCompile(`(?s)(<<<(?:\S+) \w+\n)\[.*?\n\](\n\S+>>>)`)
+
+// fixedPart counts the tokens of a request without its data, as llama.cpp's server does; 0 if the server cannot.
+func (s *served) fixedPart(q asked) (f fixed) {
+	for _, m := range q.Messages[:2] {
+		f.Prompt += s.tokensOf(fenced.ReplaceAllString(m.Content, "$1[]$2"))
 	}
+	f.Schema = s.tokensOf(string(q.Format.Schema.Schema))
+	return f
+}
+
+func (s *served) tokensOf(text string) int {
+	body, err := json.Marshal(map[string]string{"content": text})
+	must.OK(err)
+	resp, err := http.Post(s.counter, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	var counted struct{ Tokens []json.RawMessage }
+	_ = json.NewDecoder(resp.Body).Decode(&counted) // of another server: nothing to count
+	return len(counted.Tokens)
 }
