@@ -307,7 +307,7 @@ func TestBoundedLists(t *testing.T) {
 	requests := b.server.Requests()
 	require.Len(t, requests, 3)
 	require.Contains(t, string(requests[0].Schema), `"type":"array","maxItems":3,"items"`)
-	require.Contains(t, string(requests[0].Schema), `"type":"string","maxLength":400,`)
+	require.Contains(t, string(requests[0].Schema), `"type":"string","maxLength":300,`)
 	require.Equal(t, given.Memories[0].Content, requests[0].Data("memories")[0].Text)
 	require.Equal(t, "json_schema", requests[2].Format)
 

@@ -203,6 +203,7 @@ func TestPrompt(t *testing.T) {
 		require.NotContains(t, sent, secret)
 	}
 	require.Contains(t, r.Messages[0].Content, `the user's language is "en"`)
+	require.NotRegexp(t, `[^\n]\n[^\n-]`, r.Messages[0].Content, "a wrapped line costs a token")
 	require.Contains(t, r.Messages[1].Content, "It is Mon 2025-11-03 09:30 +08:00")
 }
 

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"text/template"
 
@@ -33,8 +34,11 @@ type filling struct {
 }
 
 // boundarySize is the length of the boundary in characters of 5 bits each. The boundary is random for each prompt, so a
-// memory cannot contain it on purpose. It is short, because each occurrence costs tokens.
-const boundarySize = 8
+// memory cannot contain it on purpose, and a memory never begins a line. It is short, because each occurrence costs tokens.
+const boundarySize = 4
+
+// wrapped matches where a line of the instructions is wrapped, which costs a token.
+var wrapped = regexp.MustCompile(`([^\n])\n *([^\s-])`)
 
 // messages returns the question and, for a repair, the bad answer and its problem.
 func (q question) messages(withSchema bool, bad *reasoner.AnswerError) ([]llms.MessageContent, error) {
@@ -50,6 +54,7 @@ func (q question) messages(withSchema bool, bad *reasoner.AnswerError) ([]llms.M
 	if err != nil {
 		return nil, err
 	}
+	system = wrapped.ReplaceAllString(system, "$1 $2")
 	data, err := f.write(q.purpose + ".data")
 	if err != nil {
 		return nil, err

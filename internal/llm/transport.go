@@ -29,12 +29,12 @@ var widest = bounds{maxEntries, reasoner.MaxSummary}
 // most widest. It uses few different numbers, because servers cache what they derive from a schema.
 func boundsFor(n, characters int) bounds {
 	b := widest
-	for _, entries := range []int{20, 10, 3} {
+	for _, entries := range []int{20, 10, 5, 3} {
 		if n <= entries {
 			b.entries = entries
 		}
 	}
-	for _, most := range []int{400, 120} {
+	for _, most := range []int{400, 300, 120} {
 		if characters <= most {
 			b.characters = most
 		}

@@ -18,7 +18,7 @@ var comparable = map[string]*regexp.Regexp{
 	"abstract": regexp.MustCompile(""), "judge": regexp.MustCompile(""), "merge": regexp.MustCompile(""),
 	"question": regexp.MustCompile(""), "resolve": regexp.MustCompile(""), "signals": regexp.MustCompile(""),
 	"extract": regexp.MustCompile("was shown$|^the message |new message of"),
-	"reflect": regexp.MustCompile("was shown$|^the memory "),
+	"reflect": regexp.MustCompile("was shown|^the memory "),
 }
 
 // refusals counts what of an answer has to be refused, for the reasons that are compared.

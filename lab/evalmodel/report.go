@@ -128,18 +128,18 @@ func (r *run) refusals(out io.Writer) error {
 		reasons[purpose+": "+quoted.ReplaceAllString(reason, "…")]++
 		total++
 	}
-	fmt.Fprintf(out, "%d refusals in the log:\n", total)
-	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
-		fmt.Fprintf(out, "  %d × %s\n", reasons[reason], reason)
-	}
 	dropped := must.Get(pgx.CollectRows(must.Get(r.pool.Query(r.ctx,
 		`select d ->> 'reason' from oxbow.reflection_cycles, jsonb_array_elements(dropped) d`)), pgx.RowTo[string]))
 	for _, reason := range dropped {
 		if comparable["reflect"].MatchString(reason) {
 			logged["reflect"]++
 		}
+		reasons["reflect: "+quoted.ReplaceAllString(reason, "…")]++
 	}
-	fmt.Fprintf(out, "%d refusals in the cycles of reflections.\n", len(dropped))
+	fmt.Fprintf(out, "%d refusals in the log, and %d in the cycles of reflections:\n", total, len(dropped))
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(out, "  %d × %s\n", reasons[reason], reason)
+	}
 	var err error
 	for _, purpose := range slices.Sorted(maps.Keys(comparable)) {
 		fmt.Fprintf(out, "%s: %d parts of the answers had to be refused for reasons to compare, %d are recorded.\n", purpose,
