@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,6 +25,37 @@ func TestQualityOfASmallFile(t *testing.T) {
 	for _, row := range []string{"small | 1 | BM25", "small, sessions | 1 | BM25", "small | 1 | Oxbow, local-v1"} {
 		require.Contains(t, page.String(), "\n| "+row+" | 1.000 | 1.000 |")
 	}
+}
+
+func TestRecallWithoutAPart(t *testing.T) {
+	t.Parallel()
+	lines := `
+{"type":"memory","user":"ann","id":"cello","session":"a","seq":1,"content":"I play the cello."}
+{"type":"memory","user":"ann","id":"six","session":"a","seq":2,"content":"Since I was six."}
+{"type":"memory","user":"ann","id":"soup","content":"Lentil soup.","at":"2024-05-03T12:00:00Z"}
+{"type":"question","user":"ann","question":"Who plays the cello?","gold":["six"]}
+{"type":"question","user":"ann","question":"What did Ann plan on 3 May 2024?","gold":["soup"]}
+`[1:]
+	for i := range 12 { // more than a question has results
+		lines += fmt.Sprintf(`{"type":"memory","user":"ann","id":"%d","content":"Ann plays and plans, at table %d."}`+"\n", i, i)
+	}
+	file := filepath.Join(t.TempDir(), "small.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(lines), 0o644))
+	r := newRig(t.Context())
+	for _, p := range parts {
+		want := map[string]string{"nothing": "1.000", "dates": "0.500", "neighbours": "0.500"}[p.name]
+		if want != "" {
+			row, _ := r.without(p, "local", []string{file})
+			require.Equal(t, []string{want}, row, p.name)
+		}
+	}
+}
+
+func TestNeeded(t *testing.T) {
+	t.Parallel()
+	whole := map[string]float64{"ann": 0.5, "bob": 0.5, "cid": 0.5}
+	without := map[string]float64{"ann": 0.1, "bob": 0.6, "cid": 0.7}
+	require.Equal(t, 2, needed(whole, without), "without ann, the others would leave it out")
 }
 
 func TestChinese(t *testing.T) {

@@ -41,50 +41,65 @@ func newRig(ctx context.Context) *rig {
 	return r
 }
 
+// database is a database whose memories are embedded with a model.
+type database struct {
+	*rig
+	by      string // the name of the ranking
+	english bool   // the model knows no other language
+	dsn     string
+	env     []string
+	server  *models.Server // nil: the program embeds itself
+}
+
+// open creates a database for a model.
+func (r *rig) open(model string) *database {
+	d := &database{rig: r, by: "Oxbow, local-v1", dsn: must.Get(pgtest.Create(r.ctx))}
+	d.env = append(os.Environ(), "DATABASE_URL="+d.dsn, "OXBOW_EMBEDDING_TIMEOUT=10m")
+	if model != "local" {
+		d.server = must.Get(models.Start(r.ctx, model, "127.0.0.1:0", true))
+		d.env, d.by, d.english = append(d.env, d.server.Env()...), "Oxbow, "+d.server.Model, d.server.English
+	}
+	d.run("migrate", "up")
+	if d.server != nil {
+		d.run("reembed")
+	}
+	return d
+}
+
+func (d *database) close() {
+	if d.server != nil {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", d.by, d.server.Rate())
+		_ = d.server.Close()
+	}
+	_ = pgtest.Drop(context.WithoutCancel(d.ctx), d.dsn)
+}
+
+// fits reports whether the model knows the language of a file.
+func (d *database) fits(file string) bool { return !d.english || !chinese(file) }
+
+func (d *database) eval(file string) (report eval.Report) {
+	fmt.Fprintf(os.Stderr, "%s: %s\n", d.by, filepath.Base(file))
+	must.OK(json.Unmarshal(d.run("eval", "--json", file), &report))
+	return report
+}
+
 // measure evaluates files with a model.
 func (r *rig) measure(model string, files []string) (rankings []ranking) {
-	dsn := must.Get(pgtest.Create(r.ctx))
-	defer func() { _ = pgtest.Drop(context.WithoutCancel(r.ctx), dsn) }()
-	env := append(os.Environ(), "DATABASE_URL="+dsn, "OXBOW_EMBEDDING_TIMEOUT=10m")
-	by, english := "Oxbow, local-v1", false
-	if model != "local" {
-		server := must.Get(models.Start(r.ctx, model, "127.0.0.1:0", true))
-		defer func() {
-			fmt.Fprintf(os.Stderr, "%s: %s\n", model, server.Rate())
-			_ = server.Close()
-		}()
-		env, by, english = append(env, server.Env()...), "Oxbow, "+server.Model, server.English
-		version := server.Model + " of " + server.Version
-		if server.QueryPrefix != "" {
-			version += fmt.Sprintf(" with the prefixes %q and %q", server.QueryPrefix, server.PassagePrefix)
-		}
-		if english {
-			version += " (English sets only)"
-		}
-		r.versions = append(r.versions, version)
-	}
-	r.run(env, "migrate", "up")
-	if model == "local" {
-		r.versions = append(r.versions, r.databaseVersions(dsn)...)
-	} else {
-		r.run(env, "reembed")
-	}
+	d := r.open(model)
+	defer d.close()
+	r.versions = append(r.versions, d.modelVersions()...)
 	for _, file := range files {
-		if english && chinese(file) {
-			continue
+		if d.fits(file) {
+			rankings = append(rankings, ranking{setName(file), d.by, d.eval(file)})
 		}
-		fmt.Fprintf(os.Stderr, "%s: %s\n", model, filepath.Base(file))
-		got := ranking{set: setName(file), by: by}
-		must.OK(json.Unmarshal(r.run(env, "eval", "--json", file), &got.report))
-		rankings = append(rankings, got)
 	}
 	return rankings
 }
 
-func (r *rig) run(env []string, args ...string) []byte {
-	cmd := exec.CommandContext(r.ctx, r.program, args...)
+func (d *database) run(args ...string) []byte {
+	cmd := exec.CommandContext(d.ctx, d.program, args...)
 	var errs bytes.Buffer
-	cmd.Env, cmd.Stderr = env, &errs
+	cmd.Env, cmd.Stderr = d.env, &errs
 	out, err := cmd.Output()
 	if err != nil {
 		must.OK(fmt.Errorf("oxbow %s: %w: %s", strings.Join(args, " "), err, &errs))
@@ -92,11 +107,22 @@ func (r *rig) run(env []string, args ...string) []byte {
 	return out
 }
 
-func (r *rig) databaseVersions(dsn string) []string {
-	conn := must.Get(pgx.Connect(r.ctx, dsn))
-	defer conn.Close(r.ctx)
+// modelVersions returns the version of the model, or those of the database if the program embeds itself.
+func (d *database) modelVersions() []string {
+	if d.server != nil {
+		version := d.server.Model + " of " + d.server.Version
+		if d.server.QueryPrefix != "" {
+			version += fmt.Sprintf(" with the prefixes %q and %q", d.server.QueryPrefix, d.server.PassagePrefix)
+		}
+		if d.english {
+			version += " (English sets only)"
+		}
+		return []string{version}
+	}
+	conn := must.Get(pgx.Connect(d.ctx, d.dsn))
+	defer func() { _ = conn.Close(d.ctx) }()
 	var server, vector string
-	must.OK(conn.QueryRow(r.ctx, `select split_part(current_setting('server_version'), ' ', 1), extversion
+	must.OK(conn.QueryRow(d.ctx, `select split_part(current_setting('server_version'), ' ', 1), extversion
 		from pg_extension where extname = 'vector'`).Scan(&server, &vector))
 	return []string{"PostgreSQL " + server, "pgvector " + vector}
 }
