@@ -119,7 +119,7 @@ func statement(d reasoner.Dense, zh bool) string {
 			s.finding.zh = zh
 			switch s.kind {
 			case doing:
-				return of(s.name, words().byID[s.finding.id].say(zh), zh)
+				return of(s.name, activityOf(s.finding.id).say(zh), zh)
 			case eating:
 				return sentence(s)
 			}

@@ -93,7 +93,7 @@ func clusters(traits held, room *room) (all []reasoner.Cluster) {
 func groupOf(t *reasoner.Trait, head, id string, traits held) string {
 	switch head {
 	case kindNames[doing]:
-		return cmp.Or(words().byID[id].group, traits.signs[t.ID].group)
+		return cmp.Or(activityOf(id).group, traits.signs[t.ID].group)
 	case kindNames[eating]:
 		return foodOf(id).group
 	case kindNames[acting]:

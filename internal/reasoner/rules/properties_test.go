@@ -117,7 +117,7 @@ func TestThereIsAnEnd(t *testing.T) {
 			if !traittest.Policies.StageAt(held.state, l.now).Visible() {
 				continue
 			}
-			if held.Subtype == lifecycle.Behavior {
+			if held.Subtype == lifecycle.Behavior && !ofCharacter(held.Key) {
 				behaviors++
 			} else {
 				others++

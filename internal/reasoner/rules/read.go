@@ -70,6 +70,23 @@ type entry struct {
 
 func (e entry) say(zh bool) string { return pick(zh, e.zh, e.en) }
 
+// named returns the activity of a word. Where % stands in the sentence, the word is an activity of its own.
+func (e entry) named(word string) entry {
+	if strings.Contains(e.en, "%") {
+		e.id, e.zh, e.en = word, strings.ReplaceAll(e.zh, "%", word), strings.ReplaceAll(e.en, "%", word)
+	}
+	return e
+}
+
+// activityOf returns the activity with an id.
+func activityOf(id string) entry {
+	e, ok := words().byID[id]
+	if m, found := language.Read(id).At("do", 0); !ok && found {
+		e = words().activities[m.Value].named(id)
+	}
+	return e
+}
+
 // vocabulary has the entries of the lists of internal/reasoner/language.
 type vocabulary struct {
 	activities, acts, selves   map[string]entry // by value
@@ -149,7 +166,7 @@ func (f *finder) at(i int) int {
 		if !f.t.Tokens[i].Han { // a word of Chinese may begin within another
 			taken = m.End - i
 		}
-		a := words().activities[m.Value]
+		a := words().activities[m.Value].named(strings.ToLower(f.t.Slice(i, m.End)))
 		n := finding{kind: doing, id: a.id, group: a.group}
 		if a.everyday {
 			n.rank = everyday
@@ -181,11 +198,17 @@ func (f *finder) at(i int) int {
 }
 
 // dishesAt returns the dish whose name begins at the i-th token, and the food in which the name ends, and how many
-// tokens the name takes. A name may say too little: then nothing is returned.
+// tokens the name takes. Two characters before it may belong to the name. A name may say too little: then nothing is
+// returned.
 func dishesAt(t *pattern.Text, i int) (all []finding, tokens int) {
 	m, ok := t.At("dish", i)
 	if !ok {
 		return nil, 0
+	}
+	if i >= 2 && t.Tokens[i-2].Han && t.Tokens[i-1].Han {
+		if named, ok := t.At("dish.named", i-2); ok && named.End == m.End {
+			m = named
+		}
 	}
 	name, _ := m.Get("dish")
 	food, _ := m.Get("food")
@@ -195,7 +218,7 @@ func dishesAt(t *pattern.Text, i int) (all []finding, tokens int) {
 		return nil, name.End - i
 	}
 	group, common := strings.CutSuffix(food.Value, " everyday")
-	if food.Start > i && (least > 0 || group != "cuisine") {
+	if food.Start > name.Start && (least > 0 || group != "cuisine") {
 		dish := finding{kind: eating, id: singular(text), surface: text, group: group}
 		if slices.ContainsFunc(m.Captures, func(c pattern.Capture) bool { return c.Value == "from" }) {
 			dish.rank = regional

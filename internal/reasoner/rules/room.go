@@ -62,7 +62,7 @@ func newRoom(b reasoner.Batch) *room {
 
 func isEveryday(k kind, id string) bool {
 	id, _, _ = strings.Cut(id, "@")
-	return k == doing && words().byID[id].everyday || k == eating && foodOf(id).rank == everyday
+	return k == doing && activityOf(id).everyday || k == eating && foodOf(id).rank == everyday
 }
 
 // need returns the number of days on which a pattern must occur to become a trait.

@@ -17,7 +17,7 @@ func sentence(s *sign) string {
 	text := n.say
 	switch n.kind {
 	case doing:
-		text = words().byID[n.id].say(n.zh)
+		text = activityOf(n.id).say(n.zh)
 		if n.zh {
 			text += moreWordings(s, text)
 		}
@@ -66,11 +66,14 @@ func byFrequency(wordings map[string]int) []string {
 }
 
 // foodOf returns the dish with a name.
-func foodOf(name string) (dish finding) {
-	if all, _ := dishesAt(language.Read(name), 0); len(all) > 0 {
-		dish = all[0]
+func foodOf(name string) finding {
+	t := language.Read(name)
+	for i := range t.Tokens {
+		if all, _ := dishesAt(t, i); len(all) > 0 {
+			return all[0]
+		}
 	}
-	return dish
+	return finding{}
 }
 
 // contextOfAll returns the context of most of the evidence, or general if none has more than half.
