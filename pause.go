@@ -51,10 +51,10 @@ func (p *pause) note(now time.Time, late bool) (begins, ends bool) {
 	return p.late == pauseAfter, false
 }
 
-// note records how a call of a server ended, whose caller has the context outer. It logs when a pause begins or ends. A
-// caller who gave up says nothing about the server, unless the caller's time was over.
-func (c *Client) note(ctx context.Context, p *pause, server, model string, outer context.Context, err error) {
-	if errors.Is(outer.Err(), context.Canceled) {
+// note records how a call of a server ended, and how the context of its caller did (nil: it has not). It logs when a pause
+// begins or ends. A caller who gave up says nothing about the server, unless the caller's time was over.
+func (c *Client) note(ctx context.Context, p *pause, server, model string, caller, err error) {
+	if errors.Is(caller, context.Canceled) {
 		return
 	}
 	begins, ends := p.note(time.Now(), errors.Is(err, context.DeadlineExceeded))

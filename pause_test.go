@@ -58,9 +58,9 @@ func TestPauseOfCallers(t *testing.T) {
 	leave()
 	over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
-	c.note(t.Context(), &p, "reranker", "m", gone, context.Canceled)
-	c.note(t.Context(), &p, "reranker", "m", gone, context.DeadlineExceeded)
+	c.note(t.Context(), &p, "reranker", "m", gone.Err(), context.Canceled)
+	c.note(t.Context(), &p, "reranker", "m", gone.Err(), context.DeadlineExceeded)
 	require.Zero(t, p.late)
-	c.note(t.Context(), &p, "reranker", "m", over, over.Err())
+	c.note(t.Context(), &p, "reranker", "m", over.Err(), over.Err())
 	require.Equal(t, 1, p.late)
 }

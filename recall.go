@@ -209,7 +209,7 @@ func (c *Client) embed(ctx context.Context, text string) (_ []float32, err error
 	waiting, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	vectors, err := embedding.Queries(waiting, c.embedder, []string{text})
-	c.note(ctx, c.pause, "embedder", c.embedder.Model(), outer, err)
+	c.note(ctx, c.pause, "embedder", c.embedder.Model(), outer.Err(), err)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("embedding with %s took longer than %s: %w", c.embedder.Model(), c.timeout, err)
 	}

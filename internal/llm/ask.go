@@ -135,7 +135,7 @@ func (r *Reasoner) send(
 	case err != nil && limited.Err() != nil:
 		return "", x, r.unavailable(x, "no answer within %s", r.cfg.Timeout)
 	case r.cfg.Client != nil && err != nil:
-		x.Status, x.Message = http.StatusBadRequest, oneline.Shorten(oneline.Of(err.Error()), 300) // adapt reads it
+		x.Status, x.Message = http.StatusBadRequest, provider.Loggable(err.Error()) // adapt reads it
 		return "", x, r.failed(x, messages)
 	case r.cfg.Client != nil && len(response.Choices) == 0:
 		return "", x, r.unavailable(x, "the language model gave no answer")

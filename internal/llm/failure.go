@@ -11,7 +11,6 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
-	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // failed returns the error for an exchange without a usable answer. Only a problem with the prompt
@@ -44,7 +43,6 @@ const quotedRunes = 24
 // hideQuotes returns what a provider says, or a remark if that quotes the data of the request: errors are logged, and no text
 // of a user may be.
 func hideQuotes(message string, sent []llms.MessageContent) string {
-	message = secrets.Mask(message)
 	said := []rune(message)
 	for _, m := range sent {
 		text := fmt.Sprint(m.Parts)

@@ -49,7 +49,6 @@ func (s Server) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case x.Status != http.StatusOK:
 		x.Message, x.Code = s.Problem(body)
-		x.Message = secrets.Mask(x.Message) // it may quote the request, and ends in logs and errors
 	case s.Rewrite != nil:
 		body = s.Rewrite(body)
 	}
@@ -105,8 +104,12 @@ func (s Server) Problem(body []byte) (message, code string) {
 	if s.APIKey != "" {
 		message = strings.ReplaceAll(message, s.APIKey, "(API key)")
 	}
-	return oneline.Shorten(oneline.Of(message), 300), code
+	return Loggable(message), code
 }
+
+// Loggable returns what a provider says as a line of at most 300 characters without secrets: it may quote the request,
+// and ends in logs and errors.
+func Loggable(message string) string { return oneline.Shorten(secrets.Mask(oneline.Of(message)), 300) }
 
 // WithoutSecrets removes user, password and query from an address, however malformed.
 func WithoutSecrets(address string) string {
