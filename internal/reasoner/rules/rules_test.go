@@ -28,7 +28,7 @@ func TestRecurring(t *testing.T) {
 		{"an activity", "经常跑步", []string{"早上去跑步了，五公里", "下班后跑步", "今天又跑步，状态不错"}},
 		{"an activity in English", "Often goes climbing", []string{"Went climbing with the gang after work",
 			"My fingers hurt after bouldering today", "Climbing gym again, sent the blue one"}},
-		{"a liking with its wordings", "喜欢书法（毛笔）", []string{"晚上书法课一小时", "临了一页帖，毛笔还是不听话", "周末写毛笔字，写了半本", "换了支笔，书法作业继续"}},
+		{"a liking with its wordings", "喜欢书法（练字、毛笔）", []string{"晚上练字一小时", "临了一页帖，毛笔还是不听话", "周末练字，写了半本", "换了支笔，继续练字"}},
 		{"in the past tense", "Often goes running", []string{"I ran ten kilometres before work",
 			"Ran along the river, slowly", "We ran in the rain"}},
 		{"climbing, in the past tense", "Often goes climbing",
