@@ -54,16 +54,12 @@ func zero(policy string) string {
 func (r *rig) ablate(w io.Writer, model string, files []string) {
 	dir := must.Get(os.MkdirTemp("", "quality"))
 	defer func() { _ = os.RemoveAll(dir) }()
-	names := make([]string, len(files))
-	for i, file := range files {
-		names[i] = setName(file)
-		files[i] = byUser(file, filepath.Join(dir, names[i]+".jsonl"))
-	}
-	fmt.Fprintf(w, "| without | %s | needed by the others of |\n|%s\n", strings.Join(names, " | "),
+	names, copies := copiesByUser(files, dir)
+	fmt.Fprintf(w, "Model %s:\n\n| without | %s | needed by the others of |\n|%s\n", model, strings.Join(names, " | "),
 		strings.Repeat("---|", len(files)+2))
 	whole := map[string]float64{}
 	for _, p := range parts {
-		row, users := r.without(p, model, files)
+		row, users := r.without(p, model, copies)
 		if p.off == "" {
 			whole = users
 			fmt.Fprintf(w, "| %s | %s | |\n", p.name, strings.Join(row, " | "))
@@ -82,6 +78,10 @@ func (r *rig) without(p part, model string, files []string) (row []string, users
 	must.OK(conn.Close(d.ctx))
 	users = map[string]float64{}
 	for _, file := range files {
+		if !d.fits(file) {
+			row = append(row, "")
+			continue
+		}
 		report := d.eval(file)
 		scores := report.Scores
 		if scores.All.N == 0 {
@@ -107,6 +107,15 @@ func needed(whole, without map[string]float64) (n int) {
 		}
 	}
 	return n
+}
+
+// copiesByUser copies files into a directory, and returns the names of the sets and of the copies.
+func copiesByUser(files []string, dir string) (names, copies []string) {
+	for i, file := range files {
+		names = append(names, setName(file))
+		copies = append(copies, byUser(file, filepath.Join(dir, fmt.Sprintf("%d-%s.jsonl", i, names[i]))))
+	}
+	return names, copies
 }
 
 // byUser copies a file, with the user as the category of each question.

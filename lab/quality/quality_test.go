@@ -51,6 +51,22 @@ func TestRecallWithoutAPart(t *testing.T) {
 	}
 }
 
+func TestCopiesByUser(t *testing.T) {
+	t.Parallel()
+	files := []string{filepath.Join(t.TempDir(), "small.jsonl"), filepath.Join(t.TempDir(), "small.jsonl")}
+	for i, file := range files {
+		require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `{"type":"question","user":"%d"}`, i), 0o644))
+	}
+	names, copies := copiesByUser(files, t.TempDir())
+	require.Equal(t, []string{"small", "small"}, names)
+	for i, file := range copies {
+		require.FileExists(t, files[i], "the next model reads it again")
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.JSONEq(t, fmt.Sprintf(`{"type":"question","user":"%d","category":"%d"}`, i, i), string(text))
+	}
+}
+
 func TestNeeded(t *testing.T) {
 	t.Parallel()
 	whole := map[string]float64{"ann": 0.5, "bob": 0.5, "cid": 0.5}
