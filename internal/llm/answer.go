@@ -28,7 +28,8 @@ const (
 func decode(answer string, into any, without ...string) error {
 	answer = strings.TrimSpace(answer)
 	// Some servers put the first tag of the thoughts into the prompt, so that the answer has only the second.
-	if thought, rest, ok := strings.Cut(answer, "</think>"); ok && !strings.HasPrefix(thought, "{") {
+	if thought, rest, ok := strings.Cut(answer, "</think>"); ok && !strings.HasPrefix(thought, "{") &&
+		!strings.HasPrefix(thought, "```") {
 		answer = strings.TrimSpace(rest)
 	}
 	if strings.HasPrefix(answer, "```") {

@@ -37,17 +37,17 @@ func (r *Reasoner) failed(x *provider.Exchange, sent []llms.MessageContent) erro
 	return r.unavailable(x, "%s", public.Failure(r.cfg.URL, r.cfg.Model))
 }
 
-// quotedRunes is the length of a text that a message of a provider cannot contain by chance.
-const quotedRunes = 24
+// quotedBytes is the length of a text that a message of a provider cannot contain by chance: 24 letters or 8 characters of
+// Chinese.
+const quotedBytes = 24
 
 // hideQuotes returns what a provider says, or a remark if that quotes the data of the request: errors are logged, and no text
 // of a user may be.
 func hideQuotes(message string, sent []llms.MessageContent) string {
-	said := []rune(message)
 	for _, m := range sent {
 		text := fmt.Sprint(m.Parts)
-		for i := 0; m.Role != llms.ChatMessageTypeSystem && i+quotedRunes <= len(said); i++ {
-			if strings.Contains(text, string(said[i:i+quotedRunes])) {
+		for i := 0; m.Role != llms.ChatMessageTypeSystem && i+quotedBytes <= len(message); i++ {
+			if strings.Contains(text, message[i:i+quotedBytes]) {
 				return "something that quotes the request"
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tmc/langchaingo/llms"
 
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
@@ -100,16 +101,17 @@ func TestTolerated(t *testing.T) {
 		Evidence: llmtest.On("m1", "m3")}}}.JSON()
 	for _, reply := range []llmtest.Reply{llmtest.Fenced(answer), llmtest.Say("```\n" + answer + "```\n"),
 		llmtest.Say("<think>{two runs}</think>\n" + answer), llmtest.Say("two runs</think>\n" + answer),
-		llmtest.Say(strings.Replace(answer, "runs before", "</think> runs before", 1)), llmtest.Say("\n" + answer + "\n"),
+		llmtest.Say(strings.Replace(answer, "runs before", "</think> runs before", 1)),
+		llmtest.Fenced(strings.Replace(answer, "runs before", "</think> runs before", 1)), llmtest.Say("\n" + answer + "\n"),
 		llmtest.SayUncounted(answer)} {
 		b.server.Next(reply)
 		proposals, err := b.Reflect(b.ctx, batch())
 		require.NoError(t, err)
 		require.Len(t, proposals.Patterns, 1)
 	}
-	require.Len(t, b.calls, 7)
-	require.Zero(t, b.calls[6].PromptTokens, "not counted by the server")
-	require.Zero(t, b.calls[6].CompletionTokens)
+	require.Len(t, b.calls, 8)
+	require.Zero(t, b.calls[7].PromptTokens, "not counted by the server")
+	require.Zero(t, b.calls[7].CompletionTokens)
 }
 
 // Failures that only waiting or a person can fix are not retried.
@@ -163,6 +165,23 @@ func TestUnavailable(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() { require.Empty(t, elsewhere.Requests()) })
+}
+
+// What quotes 24 bytes of the data may quote a user; a few words may be there by chance.
+func TestHideQuotes(t *testing.T) {
+	t.Parallel()
+	sent := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeSystem, "You help an application to remember its user."),
+		llms.TextParts(llms.ChatMessageTypeHuman, `{"text": "昨天和老王去医院复查血糖。Then had a cup of green tea."}`)}
+	for said, hidden := range map[string]bool{
+		"输入内容不当：和老王去医院复查血糖":                                  true,
+		"输入内容不当：老王":                                          false,
+		"bad: had a cup of green tea.":                       true,
+		"bad: green tea":                                     false,
+		"bad: You help an application to remember its user.": false,
+		"": false,
+	} {
+		require.Equal(t, hidden, hideQuotes(said, sent) != said, said)
+	}
 }
 
 func TestSilence(t *testing.T) {
