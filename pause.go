@@ -51,12 +51,14 @@ func (p *pause) note(now time.Time, late bool) (begins, ends bool) {
 	return p.late == pauseAfter, false
 }
 
-// note records how a call of a server ended, and how the context of its caller did (nil: it has not). It logs when a pause
-// begins or ends. A caller who gave up says nothing about the server, unless the caller's time was over.
-func (c *Client) note(ctx context.Context, p *pause, server, model string, caller, err error) {
-	if errors.Is(caller, context.Canceled) {
-		return
-	}
+// tells reports whether a call tells how fast a server is. It does not if the caller left, or if the caller's own time, and
+// not the limit, ended it before half of the limit: a caller in a hurry must not pause the server for all.
+func tells(caller error, took, limit time.Duration) bool {
+	return caller == nil || errors.Is(caller, context.DeadlineExceeded) && took >= limit/2
+}
+
+// note records how a call of a server ended, and logs when a pause begins or ends.
+func (c *Client) note(ctx context.Context, p *pause, server, model string, err error) {
 	begins, ends := p.note(time.Now(), errors.Is(err, context.DeadlineExceeded))
 	if begins {
 		c.log.WarnContext(ctx, "the "+server+" took too long several times, so recall stops waiting for it", "model", model,

@@ -2,7 +2,6 @@ package oxbow
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -49,18 +48,40 @@ func TestPause(t *testing.T) {
 	require.Equal(t, neither, note(true))
 }
 
-// A caller who leaves says nothing about a server; one whose time is over does.
+// A caller who leaves or is in a hurry says nothing about a server.
 func TestPauseOfCallers(t *testing.T) {
 	t.Parallel()
-	var p pause
-	c := &Client{log: slog.New(slog.DiscardHandler)}
-	gone, leave := context.WithCancel(t.Context())
-	leave()
-	over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
-	defer cancel()
-	c.note(t.Context(), &p, "reranker", "m", gone.Err(), context.Canceled)
-	c.note(t.Context(), &p, "reranker", "m", gone.Err(), context.DeadlineExceeded)
-	require.Zero(t, p.late)
-	c.note(t.Context(), &p, "reranker", "m", over.Err(), over.Err())
-	require.Equal(t, 1, p.late)
+	const limit = time.Minute
+	for _, c := range []struct {
+		caller error
+		took   time.Duration
+		want   bool
+	}{
+		{nil, time.Millisecond, true},
+		{context.Canceled, limit, false},
+		{context.DeadlineExceeded, time.Second, false},
+		{context.DeadlineExceeded, limit / 2, true},
+	} {
+		require.Equal(t, c.want, tells(c.caller, c.took, limit), "%v after %s", c.caller, c.took)
+	}
+	hurry, err := New(nowhere{}, WithEmbedder(hangs{LocalEmbedder()}))
+	require.NoError(t, err)
+	for range pauseAfter {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		_, err := hurry.embed(ctx, "Who plays the cello?")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		cancel()
+	}
+	require.Zero(t, hurry.pause.late)
+}
+
+// nowhere is a database that nothing asks.
+type nowhere struct{ DB }
+
+// hangs is an embedder that does not answer.
+type hangs struct{ Embedder }
+
+func (hangs) Embed(ctx context.Context, _ []string) ([][]float32, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
 }

@@ -208,8 +208,11 @@ func (c *Client) embed(ctx context.Context, text string) (_ []float32, err error
 	defer end(&err)
 	waiting, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	begun := time.Now()
 	vectors, err := embedding.Queries(waiting, c.embedder, []string{text})
-	c.note(ctx, c.pause, "embedder", c.embedder.Model(), outer.Err(), err)
+	if tells(outer.Err(), time.Since(begun), c.timeout) {
+		c.note(ctx, c.pause, "embedder", c.embedder.Model(), err)
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("embedding with %s took longer than %s: %w", c.embedder.Model(), c.timeout, err)
 	}

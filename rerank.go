@@ -143,7 +143,9 @@ func (c *Client) askReranker(ctx context.Context, query string, pool []Result) (
 	if err == nil {
 		err = fuse(pool, scores, c.reranking.options.Weight)
 	}
-	c.note(ctx, &c.reranking.pause, "reranker", c.reranking.Model(), outer.Err(), err)
+	if tells(outer.Err(), time.Since(begun), c.reranking.options.Timeout) {
+		c.note(ctx, &c.reranking.pause, "reranker", c.reranking.Model(), err)
+	}
 	if outer.Err() != nil {
 		return outer.Err() // the caller gave up, which says nothing about the reranker
 	}
