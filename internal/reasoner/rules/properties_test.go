@@ -113,17 +113,28 @@ func TestThereIsAnEnd(t *testing.T) {
 		}
 		l.reflect(memories)
 		behaviors, others := 0, 0
+		var ofKind [kinds]int
 		for _, held := range l.traits {
 			if !traittest.Policies.StageAt(held.state, l.now).Visible() {
 				continue
 			}
-			if held.Subtype == lifecycle.Behavior && !ofCharacter(held.Key) {
+			for k, name := range kindNames {
+				if strings.HasPrefix(held.Key, name+":") {
+					ofKind[k]++
+				}
+			}
+			switch {
+			case ofCharacter(held.Key):
+			case held.Subtype == lifecycle.Behavior:
 				behaviors++
-			} else {
+			default:
 				others++
 			}
 		}
 		require.LessOrEqual(t, behaviors, maxBehaviors)
+		for k, n := range ofKind {
+			require.LessOrEqual(t, n, most[k], kindNames[k])
+		}
 		require.LessOrEqual(t, others, behaviors/2+behaviors/4, "each is made of at least two")
 		require.Greater(t, len(l.visible()), 10)
 	}

@@ -417,6 +417,15 @@ func TestNotWhatItSeems(t *testing.T) {
 		"My flatmate's curry stinks":                "(?i)curry",
 		"Fixed the cookies consent dialog":          "(?i)cookie",
 		"韭菜盒子味道太冲了":                                 "韭菜",
+		"周五火锅聚餐":                                    "周五",
+		"讨厌榴莲":                                      "讨厌榴莲",
+		"去电影院":                                      "话剧",
+		"衣服要大号":                                     "大号",
+		"看到天文数字":                                    "观星",
+		"Two bowls of rice and a polo shirt":        "(?i)bowls|polo",
+		"Booked the movie theater":                  "(?i)theatre",
+		"Juggling two jobs, weaving through it":     "(?i)juggling|weaving",
+		"Cleared the browser history":               "(?i)history",
 	} {
 		l := newLife(t, later)
 		l.reflect(days(text, text, text, text, text))
