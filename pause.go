@@ -65,6 +65,6 @@ func (c *Client) note(ctx context.Context, p *pause, server, model string, err e
 			"times", pauseAfter, "tried_every", pauseTime.String())
 	}
 	if ends {
-		c.log.InfoContext(ctx, "the "+server+" is in time again", "model", model)
+		c.log.InfoContext(ctx, "the "+server+" no longer takes too long", "model", model)
 	}
 }

@@ -240,12 +240,7 @@ func TestReasonerAnswersNonsense(t *testing.T) {
 	}
 	ids := b.waiting("ann", append([]string{"poison: 0"}, several(300, "tea")...)...)
 	b.enqueue("reflect", "ann")
-	for range maxRounds {
-		if err := b.drain(); err == nil {
-			break
-		}
-		b.hurry()
-	}
+	b.persist()
 	var sizes []int
 	for _, batch := range s.asked {
 		sizes = append(sizes, len(batch.Memories))
@@ -258,8 +253,6 @@ func TestReasonerAnswersNonsense(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.reflection_inbox`))
 	require.Zero(t, b.count(`oxbow.trait_evidence where memory_id = $1`, ids[0]))
 }
-
-const maxRounds = 30
 
 func TestDailyTokens(t *testing.T) {
 	b := setup(t)

@@ -214,12 +214,7 @@ func TestNonsenseAboutFacts(t *testing.T) {
 	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "gpt-5-mini", URL: server.URL()}
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
 		values ('review', 'reflect', 25, '{"user_id": "ann"}')`)
-	for range maxRounds {
-		if err := b.drain(); err == nil {
-			break
-		}
-		b.hurry()
-	}
+	b.persist()
 	require.Len(t, server.Requests(), 9*2, "each answer is repaired once")
 	require.Equal(t, "KEEP review openai/gpt-5-mini the reasoner's answer is unusable: the answer is not a JSON object",
 		b.reviewed(cats))
@@ -242,12 +237,7 @@ func TestReviewOfFewerFacts(t *testing.T) {
 	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "gpt-5-mini", URL: server.URL()}
 	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
 		values ('review', 'reflect', 25, '{"user_id": "ann"}')`)
-	for range maxRounds {
-		if err := b.drain(); err == nil {
-			break
-		}
-		b.hurry()
-	}
+	b.persist()
 	require.Equal(t, 5, b.count(`oxbow.memories where reviews = 1`))
 	require.Len(t, server.Requests(), 5, "about 20, 10 and 5 facts, each of the first two twice")
 }

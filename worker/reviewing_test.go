@@ -161,12 +161,7 @@ func TestNonsenseAboutACase(t *testing.T) {
 		return reasoner.Verdict{}, &reasoner.AnswerError{Problem: "prose", Answer: "Well,\x00 …"}
 	}
 	b.enqueue("reflect", "ann")
-	for range maxRounds {
-		if err := b.drain(); err == nil {
-			break
-		}
-		b.hurry()
-	}
+	b.persist()
 	require.Len(t, s.cases, 9)
 	require.Equal(t, []string{"created", "contradicted", "revised"}, b.events(b.held("ann").ID))
 	require.Zero(t, b.count(`oxbow.memories_trait where trait_review_due_at is not null`))

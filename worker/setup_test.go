@@ -149,6 +149,20 @@ func (b *bundle) hurry() {
 		where state in ('scheduled', 'retryable', 'available')`)
 }
 
+const maxRounds = 30
+
+// persist runs all jobs, and failed ones again until none fails.
+func (b *bundle) persist() {
+	b.Helper()
+	for range maxRounds {
+		if b.drain() == nil {
+			return
+		}
+		b.hurry()
+	}
+	b.Fatalf("jobs still fail after %d rounds", maxRounds)
+}
+
 // work runs all jobs, including postponed ones.
 func (b *bundle) work() {
 	b.Helper()
