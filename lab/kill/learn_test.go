@@ -22,7 +22,8 @@ func TestKilledMoltAdoptsTheSame(t *testing.T) {
 	k.oxbow(k.dsn, "work", "--until-idle")
 	k.exec(k.dsn, `
 		select oxbow.set_policy('molt_mode', 2), oxbow.set_policy('molt_answers', 20), oxbow.set_policy('molt_share', 0.1),
-		       oxbow.set_policy('recall_recency', 6);
+		       oxbow.set_policy('recall_recency', 6)`) // in a transaction of its own: it may take 2 seconds
+	k.exec(k.dsn, `
 		select oxbow.answered('ann', q, r.recalled, r.used) from generate_series(1, 24) i,
 		  lateral (select md5('a' || i) || ' ' || md5('b' || i)) t(q),
 		  lateral (select array_agg(id), array_agg(id) filter (where content like '%harbour%')
