@@ -21,7 +21,7 @@ func ExampleClient_Conclusions() {
 	for i, note := range []string{"Went running in the morning", "Before breakfast I ran along the canal",
 		"A morning run in the rain", "I went running this morning"} {
 		if _, err := client.Remember(ctx, oxbow.NewMemory{UserID: "runner", Type: oxbow.TypeEpisodic, Content: note,
-			ValidAt: time.Date(2025, 5, 1+i, 0, 0, 0, 0, time.UTC), Importance: new(1.0)}); err != nil {
+			ValidAt: time.Date(2025, 5, 1+i, 0, 0, 0, 0, time.UTC), Importance: new(0.8)}); err != nil {
 			panic(err)
 		}
 	}

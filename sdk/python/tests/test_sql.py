@@ -132,7 +132,7 @@ def test_conclusions(connection: psycopg.Connection[Any], client: oxbow.Client, 
     notes = ["Went running in the morning", "Before breakfast I ran along the canal"]
     notes += ["A morning run in the rain", "I went running this morning"]
     for day, note in enumerate(notes, 1):
-        memory.add(note, memory_type="episodic", valid_at=datetime(2025, 5, day, tzinfo=timezone.utc), importance=1)
+        memory.add(note, memory_type="episodic", valid_at=datetime(2025, 5, day, tzinfo=timezone.utc), importance=0.8)
     connection.commit()
     limit = time.monotonic() + 60
     while not (drawn := memory.list_conclusions()):
