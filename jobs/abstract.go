@@ -158,7 +158,12 @@ func (w *abstractWorker) conclude(ctx context.Context, job *river.Job[AbstractAr
 	}
 	if len(held) == 0 { // that something is so no longer is news only if something else is said as well
 		said := slices.ContainsFunc(worded, func(x abstraction.Worded) bool { return !x.Denies })
-		worded = slices.DeleteFunc(worded, func(x abstraction.Worded) bool { return x.Denies && !said })
+		worded = slices.DeleteFunc(worded, func(x abstraction.Worded) bool {
+			if x.Denies && !said {
+				w.logDropped(ctx, "abstract", "it denies what was never concluded")
+			}
+			return x.Denies && !said
+		})
 	}
 	result.changes = policies.Changes(worded, held, uuid.New)
 	return result, nil
@@ -221,10 +226,32 @@ func (w *abstractWorker) word(ctx context.Context, job *river.Job[AbstractArgs],
 	result.Fragments = slices.DeleteFunc(slices.Clone(g.Fragments),
 		func(f abstraction.Fragment) bool { return !slices.Contains(c.Sources, f.ID) })
 	text := oneline.Shorten(oneline.Of(c.Content), reasoner.MaxConclusion)
-	if _, hit := sensitive.Category(text); hit || secrets.Any(text) || !g.Denies && !policies.Enough(result.Fragments) ||
-		len(result.Fragments) == 0 {
+	if text == "" {
+		return result, nil
+	}
+	if reason := objection(policies, result.Group, text); reason != "" {
+		w.logDropped(ctx, "abstract", reason)
 		return result, nil
 	}
 	result.Content = text
 	return result, nil
+}
+
+// objection returns why a conclusion is not drawn; empty: it is.
+func objection(policies *abstraction.Policies, g abstraction.Group, text string) string {
+	least := policies.Fragments
+	if g.Denies {
+		least = 1
+	}
+	switch _, isSensitive := sensitive.Category(text); {
+	case float64(len(g.Fragments)) < least:
+		return "it rests on too few memories"
+	case !g.Denies && !policies.Enough(g.Fragments):
+		return "it rests on too few conversations"
+	case isSensitive:
+		return "it is about a sensitive matter"
+	case secrets.Any(text):
+		return "it has a secret"
+	}
+	return ""
 }

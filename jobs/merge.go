@@ -100,7 +100,10 @@ func (w *mergeWorker) merge(ctx context.Context, job *river.Job[MergeArgs], ids 
 			return err
 		}
 	}
-	same = admitted(same, nominated)
+	same, refused := admitted(same, nominated)
+	for _, reason := range refused {
+		w.logDropped(ctx, "merge", reason)
+	}
 	failpoint.Reach(failpoint.MergeDecided)
 	var events store.WeightEvents
 	err = completing(ctx, w.DB, job, func(tx pgx.Tx) error {
@@ -202,9 +205,9 @@ func held(groups [][]store.Near) [][]reasoner.Held {
 	return all
 }
 
-// admitted returns the valid decisions. A valid decision has enough memories, all of one group and in no other
-// decision, and at most one of them is a merged memory.
-func admitted(same []reasoner.Same, groups [][]store.Near) (all []reasoner.Same) {
+// admitted returns the valid decisions, and why it refused others or memories of them. A valid decision has enough
+// memories, all of one group and in no other decision, and at most one of them is a merged memory.
+func admitted(same []reasoner.Same, groups [][]store.Near) (all []reasoner.Same, refused []string) {
 	in := map[uuid.UUID]int{}
 	nominated := map[uuid.UUID]store.Near{}
 	for i, g := range groups {
@@ -220,15 +223,21 @@ func admitted(same []reasoner.Same, groups [][]store.Near) (all []reasoner.Same)
 			n, known := nominated[id]
 			if !known || len(members) > 0 && (in[id] != in[members[0].ID] || n.Kin != members[0].Kin) ||
 				n.Merged > 0 && merged {
+				refused = append(refused, "a memory cannot be merged with the others")
 				continue
 			}
 			delete(nominated, id)
 			merged = merged || n.Merged > 0
 			members, ids = append(members, n), append(ids, id)
 		}
-		if text := oneline.Of(s.Content); text != "" && !secrets.Any(text) && enough(members) {
+		switch text := oneline.Of(s.Content); {
+		case !enough(members):
+			refused = append(refused, "it has too few memories")
+		case text == "" || secrets.Any(text):
+			refused = append(refused, "it has a secret or no content")
+		default:
 			all = append(all, reasoner.Same{Memories: ids, Content: text})
 		}
 	}
-	return all
+	return all, refused
 }

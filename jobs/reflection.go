@@ -165,14 +165,20 @@ func (c Config) call(ctx context.Context, userID string, cycle uuid.UUID, job in
 	})
 	for _, u := range calls {
 		for _, d := range u.Refused {
-			c.Logger.InfoContext(ctx, "dropped a part of a model's answer", "purpose", u.Purpose,
-				"reason", secrets.Mask(d.Reason))
+			c.logDropped(ctx, u.Purpose, d.Reason)
 		}
 	}
 	if recorded := store.RecordCalls(context.WithoutCancel(ctx), c.DB, userID, job, cycle, calls); recorded != nil {
 		c.Logger.ErrorContext(ctx, "cannot record the calls of the model", "error", recorded)
 	}
 	return err
+}
+
+// logDropped logs why a part of a model's answer is not used, but not the part.
+func (c Config) logDropped(ctx context.Context, purpose, reason string) {
+	if !c.Offline {
+		c.Logger.InfoContext(ctx, "dropped a part of a model's answer", "purpose", purpose, "reason", secrets.Mask(reason))
+	}
 }
 
 // overspentError reports that a user's daily token limit is reached.

@@ -2,10 +2,13 @@ package worker
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 )
 
 // note stores an episode that is due for reflection together with three others.
@@ -222,4 +225,35 @@ func TestConclusionAboutAPerson(t *testing.T) {
 				"without what is not near")
 		})
 	}
+}
+
+// What a model proposes, but must not, is in the log without its text.
+func TestRefusedProposalsOfAModelAreLogged(t *testing.T) {
+	b := setup(t)
+	server := llmtest.New(t)
+	b.cfg.Reasoner = ReasonerConfig{Provider: "openai", Model: "m", URL: server.URL(), APIKey: "k"}
+	var log lockedBuffer
+	b.cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	server.Answer(func(r llmtest.Request) llmtest.Reply {
+		switch r.Purpose {
+		case "abstract":
+			return llmtest.Say(`{"conclusion": "Likes running in the zoo", "sources": ["m1"]}`)
+		case "merge":
+			return llmtest.Say(llmtest.Merges{{Memories: []string{"m1", "m2"}, Content: "Went running in the zoo"}}.JSON())
+		}
+		return llmtest.Nothing(r)
+	})
+	for i := range 4 {
+		b.note("ann", fmt.Sprintf("Went running along the canal, lap %d", i), fmt.Sprintf("2026-10-%02d 10:00Z", i+1), "")
+	}
+	b.others("ann")
+	b.work()
+	for purpose, reason := range map[string]string{"abstract": "it rests on too few memories", "merge": "it has too few memories"} {
+		require.Positive(t, b.count(`oxbow.llm_calls where purpose = $1 and error is null`, purpose), purpose)
+		require.Contains(t, log.String(), fmt.Sprintf("purpose=%s reason=%q", purpose, reason))
+	}
+	require.NotContains(t, log.String(), "zoo")
+	require.NotContains(t, log.String(), "canal")
+	require.Empty(t, b.conclusions("ann"))
+	require.Equal(t, 4, b.count(`oxbow.memories where expired_at is null`))
 }

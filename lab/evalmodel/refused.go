@@ -10,22 +10,31 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/llm/wording"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // comparable has, for each request whose answers may be refused in part, which reasons to compare with the answers. Of
 // the others, "" compares all reasons.
 var comparable = map[string]*regexp.Regexp{
-	"abstract": regexp.MustCompile(""), "judge": regexp.MustCompile(""), "merge": regexp.MustCompile(""),
-	"question": regexp.MustCompile(""), "resolve": regexp.MustCompile(""), "signals": regexp.MustCompile(""),
-	"extract": regexp.MustCompile("was shown$|^the message |new message of"),
-	"reflect": regexp.MustCompile("was shown|^the memory "),
+	"judge": regexp.MustCompile(""), "merge": regexp.MustCompile(""), "question": regexp.MustCompile(""),
+	"resolve": regexp.MustCompile(""), "signals": regexp.MustCompile(""),
+	"abstract": regexp.MustCompile("^it is not one of the memories|too few memories$"),
+	"extract":  regexp.MustCompile("was shown$|^the message |new message of"),
+	"reflect":  regexp.MustCompile("was shown|^the memory "),
 }
 
-// refusals counts what of an answer has to be refused, for the reasons that are compared.
-func refusals(q llmtest.Request, text string) int {
+// The defaults of the policies abstract_fragments and merge_repeats.
+const (
+	fewestFragments = 4
+	fewestRepeats   = 3
+)
+
+// refusals counts what of an answer has to be refused, for the reasons that are compared. isMerged reports whether a text
+// is that of a merged memory, which a single one may join.
+func refusals(q llmtest.Request, text string, isMerged func(text string) bool) int {
 	switch q.Purpose {
 	case "abstract":
-		return count(text, func(a answer.Conclusion) int { return ofConclusion(q.Data("fragments"), a) })
+		return count(text, func(a answer.Conclusion) int { return ofConclusion(q, a) })
 	case "extract":
 		return count(text, func(a answer.Extraction) int { return ofExtraction(q, a) })
 	case "judge":
@@ -33,7 +42,7 @@ func refusals(q llmtest.Request, text string) int {
 			return surplus(q.Data("facts"), a.Judgements, func(j answer.Judgement) string { return j.Fact })
 		})
 	case "merge":
-		return count(text, func(a answer.Merges) int { return ofMerges(q.Data("groups"), a) })
+		return count(text, func(a answer.Merges) int { return ofMerges(q.Data("groups"), a, isMerged) })
 	case "question":
 		return count(text, func(a answer.Questions) int { return ofQuestions(q.Data("recent"), a) })
 	case "reflect":
@@ -86,35 +95,63 @@ func surplus[E any](items []llmtest.Item, entries []E, about func(E) string) (re
 	return refused
 }
 
-func ofConclusion(fragments []llmtest.Item, a answer.Conclusion) int {
+func ofConclusion(q llmtest.Request, a answer.Conclusion) int {
+	fragments := q.Data("fragments")
 	text, err := wording.Statement(a.Conclusion, reasoner.MaxConclusion)
 	if err != nil || wording.Translated(text, texts(fragments)) != "" {
 		return 0 // nothing of it is used
 	}
-	return surplus(fragments, a.Sources, func(ref string) string { return ref })
+	refused := surplus(fragments, a.Sources, func(ref string) string { return ref })
+	denies := slices.ContainsFunc(q.Data("about"), func(about llmtest.Item) bool { return about.Denies })
+	if used := len(a.Sources) - refused; used == 0 || used < fewestFragments && !denies {
+		refused++
+	}
+	return refused
 }
 
-func ofMerges(groups []llmtest.Item, a answer.Merges) (refused int) {
+func ofMerges(groups []llmtest.Item, a answer.Merges, isMerged func(text string) bool) (refused int) {
 	taken := map[string]bool{}
 	for _, m := range a.Merges {
-		fits := slices.ContainsFunc(groups, func(g llmtest.Item) bool {
-			var from []string
+		content := oneline.Of(m.Content)
+		of := 1 // nothing of it is used
+		for _, g := range groups {
+			var from []llmtest.Item
 			for _, ref := range slices.Compact(slices.Sorted(slices.Values(m.Memories))) {
 				if item, shown := shownAs(g.Memories)[ref]; shown && !taken[ref] {
-					from = append(from, item.Text)
+					from = append(from, item)
 				}
 			}
-			content := oneline.Of(m.Content)
-			return len(from) >= 2 && len(from) == len(m.Memories) && content != "" && !wording.Instructs(content) &&
-				wording.Translated(content, from) == ""
-		})
-		if !fits {
-			refused++
-			continue
+			if len(from) >= 2 && len(from) == len(m.Memories) && content != "" && !wording.Instructs(content) &&
+				wording.Translated(content, texts(from)) == "" {
+				of = notAllowed(from, content, isMerged)
+				for _, ref := range m.Memories {
+					taken[ref] = true
+				}
+				break
+			}
 		}
-		for _, ref := range m.Memories {
-			taken[ref] = true
+		refused += of
+	}
+	return refused
+}
+
+// notAllowed counts what of a merge has to be refused: all merged memories but one, and a merge of the others if they are
+// too few.
+func notAllowed(from []llmtest.Item, content string, isMerged func(text string) bool) (refused int) {
+	merged, needed := 0, 2
+	for _, item := range from {
+		if isMerged(item.Text) {
+			merged++
 		}
+		if item.Type == "episodic" {
+			needed = fewestRepeats
+		}
+	}
+	if merged > 0 {
+		refused, needed = merged-1, 2
+	}
+	if len(from)-refused < needed || secrets.Any(content) {
+		refused++
 	}
 	return refused
 }

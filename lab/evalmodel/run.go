@@ -37,9 +37,14 @@ type run struct {
 
 func newRun(ctx context.Context, dsn string, verbose bool) *run {
 	pool := must.Get(pgxpool.New(ctx, dsn))
-	return &run{ctx: ctx, dsn: dsn, pool: pool, client: must.Get(oxbow.New(pool, oxbow.WithoutUseReports())),
+	r := &run{ctx: ctx, dsn: dsn, pool: pool, client: must.Get(oxbow.New(pool, oxbow.WithoutUseReports())),
 		program: must.Get(program.Build(ctx)), verbose: verbose,
 		served: served{refused: map[string]int{}, fixed: map[string]fixed{}}}
+	r.served.isMerged = func(text string) bool {
+		return number[int64](r, `select count(*) from oxbow.memories
+			where source = 'merge' and expired_at is null and metadata #>> '{merged,text}' = $1`, text) > 0
+	}
+	return r
 }
 
 // oxbow runs the program and returns what it prints.

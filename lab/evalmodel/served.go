@@ -20,9 +20,10 @@ import (
 type served struct {
 	mu sync.Mutex
 	tokens
-	refused map[string]int // by request: what of the answers has to be refused
-	fixed   map[string]fixed
-	counter string // address that counts tokens
+	refused  map[string]int // by request: what of the answers has to be refused
+	isMerged func(text string) bool
+	fixed    map[string]fixed
+	counter  string // address that counts tokens
 }
 
 // fixed is the number of tokens of what is the same in all requests of a kind: the instructions and what is around the
@@ -98,7 +99,8 @@ func (s *served) count(question, raw []byte) {
 		s.fixed[purpose] = s.fixedPart(q)
 	}
 	if a.Choices[0].Reason == "stop" {
-		s.refused[purpose] += refusals(llmtest.Request{Purpose: purpose, Messages: q.Messages}, a.Choices[0].Message.Content)
+		s.refused[purpose] += refusals(llmtest.Request{Purpose: purpose, Messages: q.Messages},
+			a.Choices[0].Message.Content, s.isMerged)
 	}
 }
 

@@ -31,6 +31,7 @@ type Item struct {
 	Similar   []Item `json:"similar"`
 	Review    string `json:"review"`
 	Topic     string `json:"topic"`
+	Denies    bool   `json:"denies"`
 	Verified  bool   `json:"verified"`
 	MaySearch bool   `json:"may_search"`
 	Related   []Item `json:"related"`
