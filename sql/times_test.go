@@ -44,6 +44,10 @@ func TestQueryTimes(t *testing.T) {
 		"十二天前":                       november(14, 16),
 		"a few days ago":             november(22, 26),
 		"0 days ago":                 november(27, 27),
+		"Who will come in 3 days?":   november(30, 30),
+		"两天后我有什么安排？":                 november(29, 29),
+		"再过一天去哪里？":                   november(28, 28),
+		"Is it in 4 hours?":          {"@2026-11-27", "@2026-11-28", "@2026-11"},
 		"5 minutes ago, 4 hours ago": {"@2026-11-27", "@2026-11", "@2026-11-26"},
 		"Who called on Monday?":      {"@2026-11-23", "@2026-11", "@2026-11-30"},
 		"last Friday":                november(20, 20),
@@ -77,20 +81,23 @@ func TestQueryTimes(t *testing.T) {
 		"last October":               {"@2026-10"},
 		"last December":              {"@2025-12"},
 		// years and seasons
-		"two years ago":          {"@2024"},
-		"三年前":                    {"@2023"},
-		"in the last five years": {"@2021", "@2022", "@2023", "@2024", "@2025", "@2026"},
-		"last spring":            {"@2026-03", "@2026-04", "@2026-05"},
-		"去年春天":                   {"@2025-03", "@2025-04", "@2025-05"},
-		"last winter":            {"@2025-12", "@2026-01", "@2026-02"},
-		"this winter":            {"@2026-12", "@2027-01", "@2027-02"},
-		"next spring":            {"@2027-03", "@2027-04", "@2027-05"},
-		"in the summer of 2024":  {"@2024-06", "@2024-07", "@2024-08"},
-		"summer 2024":            {"@2024-06", "@2024-07", "@2024-08"},
-		"the summer last year":   {"@2025-06", "@2025-07", "@2025-08"},
-		"in the fall":            {"@09", "@10", "@11"},
-		"冬天":                     {"@12", "@01", "@02"},
-		"今年上半年":                  {"@2026-01", "@2026-02", "@2026-03", "@2026-04", "@2026-05", "@2026-06"},
+		"two years ago":               {"@2024"},
+		"三年前":                         {"@2023"},
+		"two years from now":          {"@2028"},
+		"Where will I be in 5 years?": {"@2031"},
+		"三年后我住在哪里？":                   {"@2029"},
+		"in the last five years":      {"@2021", "@2022", "@2023", "@2024", "@2025", "@2026"},
+		"last spring":                 {"@2026-03", "@2026-04", "@2026-05"},
+		"去年春天":                        {"@2025-03", "@2025-04", "@2025-05"},
+		"last winter":                 {"@2025-12", "@2026-01", "@2026-02"},
+		"this winter":                 {"@2026-12", "@2027-01", "@2027-02"},
+		"next spring":                 {"@2027-03", "@2027-04", "@2027-05"},
+		"in the summer of 2024":       {"@2024-06", "@2024-07", "@2024-08"},
+		"summer 2024":                 {"@2024-06", "@2024-07", "@2024-08"},
+		"the summer last year":        {"@2025-06", "@2025-07", "@2025-08"},
+		"in the fall":                 {"@09", "@10", "@11"},
+		"冬天":                          {"@12", "@01", "@02"},
+		"今年上半年":                       {"@2026-01", "@2026-02", "@2026-03", "@2026-04", "@2026-05", "@2026-06"},
 		// holidays
 		"last Christmas":    {"@2025-12-24", "@2025-12-25", "@2025-12-26", "@2025-12"},
 		"Thanksgiving 2025": {"@2025-11-27", "@2025-11"},
@@ -100,9 +107,11 @@ func TestQueryTimes(t *testing.T) {
 		"": {}, "   ": {}, "the other day": {}, "spring rolls and 春卷": {}, "may I have a second hand desk?": {},
 		"her last name": {}, "last but not least": {}, "many years ago": {}, "每周三次": {}, "一周三次": {},
 		"the last two days of the trip": {}, "the last week of June": {}, "on Fridays": {}, "this book": {},
-		"以前天天去": {}, "目前年薪": {}, "月前": {}, "第3天前台": {}, "ten years back in time": {}, "Q9 2025": {},
+		"How far did I run in two weeks?": {}, "the best in years": {}, "手术三天后": {}, "他两天后": {}, "是在几天后？": {},
+		"超过三周的": {}, "走了三天，后来": {}, "以前天天去": {}, "目前年薪": {}, "月前": {}, "第3天前台": {}, "ten years back in time": {}, "Q9 2025": {},
 		// out of range
-		"in 99999999 years": {}, "99999999 years ago": {}, "9999 years ago": {}, "3000 years ago": {},
+		"in 99999999 years": {}, "Is it in 9999 years?": {}, "9999 weeks from now": {"@2218-07-14", "@2218-07-15", "@2218-07-16", "@2218-07-17", "@2218-07-18", "@2218-07-19",
+			"@2218-07-20", "@2218-07"}, "99999999 years ago": {}, "9999 years ago": {}, "3000 years ago": {},
 		"9999 months ago": {"@1193"}, "9999999999999999999天前": {}, "九百天前": {}, "大约十 days ago": {}, "x十 weeks ago": {},
 		strings.Repeat("圣诞节", 600): {}, "spring of 0000": {}, "上个月32号": {"@2026-10"},
 		"上个月0号": {"@2026-10"},
@@ -136,6 +145,35 @@ func TestRecallOfRelativeTimes(t *testing.T) {
 			require.NotEmpty(t, all[string](t, tx, `select content from oxbow.recall($1, $2, now => $3::text::timestamptz)`,
 				ann(t), question, now), "%s, %s", question, now)
 		}
+	}
+}
+
+// Recall finds a plan by how long from now it is.
+func TestRecallOfPlans(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	now := time.Date(2026, 3, 18, 12, 0, 0, 0, time.UTC)
+	for _, days := range []int{-19, 1, 3, 5, 8, 10, 14, 30, 50, 91, 176} {
+		remember(t, tx, row{"user_id": ann(t), "memory_type": "episodic", "content": fmt.Sprintf("Appointment 预约 in%d", days),
+			"valid_at": now.AddDate(0, 0, days)})
+	}
+	index(t, tx, ann(t))
+	for question, days := range map[string]int{
+		"Which appointment will I have in 3 days?":    3,
+		"Whose appointment will it be in five days?":  5,
+		"Which appointment do I have in two weeks?":   14,
+		"Whose appointment is it in 2 weeks' time?":   14,
+		"Whose appointment is in a month?":            30,
+		"Which appointment is three months from now?": 91,
+		"三天后我有什么预约？":                                  3,
+		"5天后我有什么预约？":                                  5,
+		"我两周后有什么预约？":                                  14,
+		"两个星期之后我有什么预约？":                               14,
+		"一个月后我有什么预约？":                                 30,
+		"再过三个月我有什么预约？":                                91,
+	} {
+		assert.Equal(t, fmt.Sprintf("Appointment 预约 in%d", days),
+			one[string](t, tx, "select content from oxbow.recall($1, $2, max_results => 1, now => $3)", ann(t), question, now), question)
 	}
 }
 

@@ -201,6 +201,11 @@ declare
   forms constant text[] := array[
     '{% ago%}', '\m' || number || unit || ' ago\M', 'ago', '0,1,2,0', ' ',
     '{%前%}', chinese_number || '多?' || chinese_unit || '半?(?:之前|以前|前)(?![台面后])', 'ago', '0,1,2,0', ' ',
+    '{%from now%,%from today%}', '\m' || number || unit || ' from (?:now|today)\M', 'ahead', '0,1,2,0', ' ',
+    '{%will %,%going to %,is %,% is %,% are %,% am i %,%do i have %,%'' time%}',
+      '\min (?:(?:about|around|a) )?' || number || unit || '(?:'' time\M)?(?! of)', 'ahead', '0,1,2,0', ' ',
+    '{%后%}', '(?:^|[我咱]们?|再过)' || chinese_number || chinese_unit || '[之以]?后', 'ahead', '0,1,2,0', ' ',
+    '{%再过%}', '再过' || chinese_number || chinese_unit, 'ahead', '0,1,2,0', ' ',
     '{%last%,%past%,%previous%}', '\m(?:last|past|previous) ' || number || unit || '(?! of)', 'past', '0,1,2,0', ' ',
     '{%the last%,%the past%}', '\m(?:in|over|during|within|throughout|for) the (?:last|past) ' || unit || '(?! of)',
       'past', '0,0,1,0', ' ',
@@ -249,6 +254,7 @@ declare
   n double precision;
   months double precision;
   days double precision;
+  moment date;
   fuzzy integer; -- days before and after the day, because "three weeks ago" is not exact
   y integer;
   m integer;
@@ -276,7 +282,7 @@ begin
       y := found[place[4]];
       first := null;
       what := forms[i + 2];
-      if what in ('ago', 'past') then
+      if what in ('ago', 'past', 'ahead') then
         n := oxbow.times_number(coalesce(found[place[2]], '1'));
         months := n * case when name ~ 'month|月' then 1 when name ~ 'quarter|季' then 3 when name ~ 'year|年' then 12
                            when name = 'decade' then 120 end;
@@ -285,18 +291,20 @@ begin
                         when name = 'fortnight' then 14
                         when name ~ 'week|周|星|礼' then 7 else 1 end end;
         continue when n is null or months >= 12 * (this_year - 1);
-        first := case when months >= 1 then today - make_interval(months => months::integer)
-                      else today - ceil(days)::integer end;
-        last := today;
-        if what = 'ago' and months >= 12 then
-          first := date_trunc('year', first::timestamp);
+        step := case when months >= 1 then make_interval(months => months::integer)
+                     else make_interval(days => ceil(days)::integer) end;
+        moment := case what when 'ahead' then today + step else today - step end;
+        first := least(moment, today);
+        last := greatest(moment, today);
+        if what <> 'past' and months >= 12 then
+          first := date_trunc('year', moment::timestamp);
           last := first + interval '1 year - 1 day';
-        elsif what = 'ago' and coalesce(days >= 1, true) then
+        elsif what <> 'past' and coalesce(days >= 1, true) then
           fuzzy := case when months >= 6 then 30 when months >= 1 then 15 when name ~ 'month|week|月|周|星|礼' then 3
                         when found[place[2]] ~ 'few|couple|several|[几数]' then least(2, days - 1)
                         else floor(days / 7) end;
-          last := first + fuzzy;
-          first := first - fuzzy;
+          first := moment - fuzzy;
+          last := moment + fuzzy;
         end if;
       elsif what = 'weekday' then
         m := oxbow.weekday_number(name);
@@ -376,7 +384,9 @@ language sql immutable parallel safe
 return lower(left(query, 2000)) like any ('{% ago%,%last %,%past %,%previous %,%this %,%next %,%coming %,%before last%,
   %after next%,%day%,%tomorrow%,%tonight%,%night %,%spring%,%summer%,%autumn%,%fall%,%winter%,% quarter%,%q_ %,
   %年%,%月%,%周%,%星期%,%礼拜%,%季%,%前%,%昨%,%今%,%明%,
-  %后天%,%近%,%过去%,%这%,%春天%,%夏天%,%秋天%,%冬天%}'::text[]) or oxbow.names_holiday(query);
+  %后%,%再过%,%近%,%过去%,%这%,%春天%,%夏天%,%秋天%,%冬天%,
+  %from now%,%in % minute%,%in % hour%,%in % week%,%in % fortnight%,%in % month%,%in % year%,%in % decade%}'::text[])
+  or oxbow.names_holiday(query);
 
 -- query_terms returns the words and dates to search for. Chinese bigrams that contain a pronoun, a function
 -- word or a question word match everywhere and are dropped, except 住在 (to live in), unless the query
