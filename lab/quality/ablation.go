@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/jsonl"
+	"github.com/oxbow-memory/oxbow/lab/models"
 	"github.com/oxbow-memory/oxbow/lab/must"
 )
 
@@ -57,9 +58,11 @@ func (r *rig) ablate(w io.Writer, model string, files []string) {
 	names, copies := copiesByUser(files, dir)
 	fmt.Fprintf(w, "Model %s:\n\n| without | %s | needed by the others of |\n|%s\n", model, strings.Join(names, " | "),
 		strings.Repeat("---|", len(files)+2))
+	server, stop := r.serve(model)
+	defer stop()
 	whole := map[string]float64{}
 	for _, p := range parts {
-		row, users := r.without(p, model, copies)
+		row, users := r.without(p, server, copies)
 		if p.off == "" {
 			whole = users
 			fmt.Fprintf(w, "| %s | %s | |\n", p.name, strings.Join(row, " | "))
@@ -70,8 +73,8 @@ func (r *rig) ablate(w io.Writer, model string, files []string) {
 }
 
 // without returns recall@10 without a part of recall, for each file and for each of its users.
-func (r *rig) without(p part, model string, files []string) (row []string, users map[string]float64) {
-	d := r.open(model)
+func (r *rig) without(p part, server *models.Server, files []string) (row []string, users map[string]float64) {
+	d := r.open(server)
 	defer d.close()
 	conn := must.Get(pgx.Connect(d.ctx, d.dsn))
 	_ = must.Get(conn.Exec(d.ctx, p.off))

@@ -45,7 +45,7 @@ func TestRecallWithoutAPart(t *testing.T) {
 	for _, p := range parts {
 		want := map[string]string{"nothing": "1.000", "dates": "0.500", "neighbours": "0.500"}[p.name]
 		if want != "" {
-			row, _ := r.without(p, "local", []string{file})
+			row, _ := r.without(p, nil, []string{file})
 			require.Equal(t, []string{want}, row, p.name)
 		}
 	}

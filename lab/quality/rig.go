@@ -51,12 +51,23 @@ type database struct {
 	server  *models.Server // nil: the program embeds itself
 }
 
-// open creates a database for a model.
-func (r *rig) open(model string) *database {
-	d := &database{rig: r, by: "Oxbow, local-v1", dsn: must.Get(pgtest.Create(r.ctx))}
+// serve starts the server of a model; nil for local.
+func (r *rig) serve(model string) (server *models.Server, stop func()) {
+	if model == "local" {
+		return nil, func() {}
+	}
+	server = must.Get(models.Start(r.ctx, model, "127.0.0.1:0", true))
+	return server, func() {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", server.Model, server.Rate())
+		_ = server.Close()
+	}
+}
+
+// open creates a database whose memories are embedded by a server, or by the program without one.
+func (r *rig) open(server *models.Server) *database {
+	d := &database{rig: r, by: "Oxbow, local-v1", dsn: must.Get(pgtest.Create(r.ctx)), server: server}
 	d.env = append(os.Environ(), "DATABASE_URL="+d.dsn, "OXBOW_EMBEDDING_TIMEOUT=10m")
-	if model != "local" {
-		d.server = must.Get(models.Start(r.ctx, model, "127.0.0.1:0", true))
+	if d.server != nil {
 		d.env, d.by, d.english = append(d.env, d.server.Env()...), "Oxbow, "+d.server.Model, d.server.English
 	}
 	d.run("migrate", "up")
@@ -66,13 +77,7 @@ func (r *rig) open(model string) *database {
 	return d
 }
 
-func (d *database) close() {
-	if d.server != nil {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", d.by, d.server.Rate())
-		_ = d.server.Close()
-	}
-	_ = pgtest.Drop(context.WithoutCancel(d.ctx), d.dsn)
-}
+func (d *database) close() { _ = pgtest.Drop(context.WithoutCancel(d.ctx), d.dsn) }
 
 // fits reports whether the model knows the language of a file.
 func (d *database) fits(file string) bool { return !d.english || !chinese(file) }
@@ -85,7 +90,9 @@ func (d *database) eval(file string) (report eval.Report) {
 
 // measure evaluates files with a model.
 func (r *rig) measure(model string, files []string) (rankings []ranking) {
-	d := r.open(model)
+	server, stop := r.serve(model)
+	defer stop()
+	d := r.open(server)
 	defer d.close()
 	r.versions = append(r.versions, d.modelVersions()...)
 	for _, file := range files {
