@@ -35,27 +35,50 @@ type Grammar struct {
 	endings  map[string]id  // of "*ing" by ing
 	digits   map[string]int // the values of Chinese numerals
 	sections map[string]*section
+	inline   map[string]*section // lists that stand in patterns, such as "a|b", by their text
+	singles  map[string]*rule    // their entries, by text
 	values   map[string]*valueKind
 	starts   []big.Int // by id: the numbers of the lists of which an entry may begin with it
 	mistakes []error
 }
 
-// section is a list, ready to be matched.
+// section is a list, ready to be matched. Sections share their rules and hold them in slices: maps would take several
+// times the memory.
 type section struct {
 	name   string // empty: it stands in a pattern
 	rules  []*rule
-	first  map[id][]*rule // the entries by what they begin with; anyWord: anything
-	mask   uint64         // has bit n % 64 for each id of first: a cheap test before the map
+	first  []id    // what the entries begin with, sorted; anyWord: anything
+	begun  []*rule // the entry that begins with the id at the same index of first
+	mask   uint64  // has bit n % 64 for each id of first: a cheap test before the search
+	keys   []id    // any text in which an entry matches has one of these
+	paired bool    // some of keys are pairs
 	ready  bool
 	number int // its bit in starts
+}
+
+// beginning returns the entries that begin with an id.
+func (s *section) beginning(n id) []*rule {
+	from, found := slices.BinarySearch(s.first, n)
+	if !found {
+		return nil
+	}
+	to := from + 1
+	for to < len(s.first) && s.first[to] == n {
+		to++
+	}
+	return s.begun[from:to]
 }
 
 // rule is an entry of a section.
 type rule struct {
 	elements []element
 	value    string
+	begin    []id   // what it begins with; only anyWord: anything
 	needs    [][]id // a matching text has at least one id of each set
 }
+
+// isWords reports whether the entry consists of words alone.
+func (r *rule) isWords() bool { return len(r.elements) == 1 && r.elements[0].kind == literal }
 
 // New returns a grammar of the files *.txt of a directory. It panics on its first use if they contain mistakes; a test
 // calls Check.
@@ -72,11 +95,8 @@ func (g *Grammar) load() {
 // Check reads the files and returns all mistakes in them.
 func Check(files fs.FS) error { return New(files).compile() }
 
-// Lists returns the lists as the files have them.
-func (g *Grammar) Lists() *Lists {
-	g.load()
-	return g.lists
-}
+// Lists reads the lists as the files have them.
+func (g *Grammar) Lists() *Lists { return MustReadLists(g.files) }
 
 func (g *Grammar) compile() (err error) {
 	if g.lists, err = ReadLists(g.files); err != nil {
@@ -85,6 +105,7 @@ func (g *Grammar) compile() (err error) {
 	g.ids, g.pairs, g.digits = map[string]id{}, map[[2]id]id{}, map[string]int{}
 	g.stems, g.endings = map[string]id{}, map[string]id{}
 	g.sections, g.values = map[string]*section{}, map[string]*valueKind{}
+	g.inline, g.singles = map[string]*section{}, map[string]*rule{}
 	if g.lists.byName["numeral"] != nil {
 		for digit, value := range g.lists.Map("numeral") {
 			if g.digits[digit], err = strconv.Atoi(value); err != nil {
@@ -99,10 +120,11 @@ func (g *Grammar) compile() (err error) {
 	for i, name := range g.lists.Names() {
 		s := g.sections[name]
 		s.number = i
-		for n := range s.first {
+		for _, n := range s.first {
 			g.starts[n].SetBit(&g.starts[n], i, 1)
 		}
 	}
+	g.lists, g.inline, g.singles, g.values = nil, nil, nil, nil // only to compile
 	return errors.Join(g.mistakes...)
 }
 
@@ -124,8 +146,6 @@ func (g *Grammar) id(word string) id {
 	return n
 }
 
-func newSection(name string) *section { return &section{name: name, first: map[id][]*rule{}} }
-
 // section returns a list, and compiles it first if need be.
 func (g *Grammar) section(name string) (*section, error) {
 	l, s := g.lists.byName[name], g.sections[name]
@@ -137,7 +157,7 @@ func (g *Grammar) section(name string) (*section, error) {
 	case s != nil:
 		return s, nil
 	}
-	s = newSection(name)
+	s = &section{name: name}
 	g.sections[name] = s
 	for _, e := range l.entries {
 		text := e.text
@@ -146,23 +166,24 @@ func (g *Grammar) section(name string) (*section, error) {
 		}
 		elements, err := g.parse(text)
 		if err == nil {
-			err = g.add(s, elements, cmp.Or(e.value, l.value))
+			err = s.add(g, elements, cmp.Or(e.value, l.value))
 		}
 		if err != nil {
 			g.mistakes = append(g.mistakes, fmt.Errorf("%s: %s: %w", e.place, e.text, err))
 		}
 	}
-	s.ready = true
+	g.finish(s)
 	return s, nil
 }
 
 // add adds an entry to a section. The entries of a list that is an entry itself become entries of the section.
-func (g *Grammar) add(s *section, elements []element, value string) error {
+func (s *section) add(g *Grammar, elements []element, value string) error {
 	if len(elements) == 1 && elements[0].kind == words && elements[0].min == 1 && elements[0].max == 1 {
 		for _, r := range elements[0].list.rules {
-			if err := g.add(s, r.elements, cmp.Or(value, r.value)); err != nil {
-				return err
+			if value != "" && value != r.value {
+				r = &rule{r.elements, value, r.begin, r.needs}
 			}
+			s.rules = append(s.rules, r)
 		}
 		return nil
 	}
@@ -170,20 +191,40 @@ func (g *Grammar) add(s *section, elements []element, value string) error {
 	if begin(elements, ids) {
 		return errors.New("the pattern may match nothing")
 	}
-	r := &rule{elements, value, g.needs(elements)}
-	s.rules = append(s.rules, r)
 	if ids[anyWord] {
 		ids = map[id]bool{anyWord: true}
 	}
-	for n := range ids {
-		at := len(s.first[n])
-		if len(elements) == 1 && elements[0].kind == literal {
-			at = 0 // of two matches of one length, that of words alone counts
-		}
-		s.first[n] = slices.Insert(s.first[n], at, r)
-		s.mask |= 1 << (n % 64)
-	}
+	s.rules = append(s.rules, &rule{slices.Clone(elements), value, slices.Sorted(maps.Keys(ids)), g.needs(elements)})
 	return nil
+}
+
+// finish makes a section ready after its last entry.
+func (g *Grammar) finish(s *section) {
+	s.rules = slices.Clone(s.rules) // without spare capacity
+	starts, size := map[id][]*rule{}, 0
+	for _, r := range s.rules {
+		for _, n := range r.begin {
+			at := len(starts[n])
+			if r.isWords() {
+				at = 0 // of two matches of one length, that of words alone counts
+			}
+			starts[n] = slices.Insert(starts[n], at, r)
+			s.mask |= 1 << (n % 64)
+			size++
+		}
+	}
+	s.first, s.begun = make([]id, 0, size), make([]*rule, 0, size)
+	for _, n := range slices.Sorted(maps.Keys(starts)) {
+		for _, r := range starts[n] {
+			s.first, s.begun = append(s.first, n), append(s.begun, r)
+		}
+	}
+	keys := map[id]bool{}
+	for _, r := range s.rules {
+		s.paired = g.key(r.elements, keys) || s.paired
+	}
+	s.keys = slices.Sorted(maps.Keys(keys))
+	s.ready = true
 }
 
 // maxNeeds bounds the sets of ids that a rule needs.
@@ -194,19 +235,20 @@ const maxNeeds = 3
 // ruled out.
 func (g *Grammar) needs(elements []element) (sets [][]id) {
 	for i, e := range elements {
-		ids, paired := map[id]bool{}, false
+		var ids []id
+		paired := false
 		switch {
 		case e.kind == fork:
 			return smallest(sets) // it holds the rest of the pattern
 		case e.kind == literal:
-			paired = g.key(elements[i:i+1], ids)
+			key := map[id]bool{}
+			paired = g.key(elements[i:i+1], key)
+			ids = slices.Collect(maps.Keys(key))
 		case e.kind == words && e.min > 0:
-			for _, r := range e.list.rules {
-				paired = g.key(r.elements, ids) || paired
-			}
+			ids, paired = e.list.keys, e.list.paired
 		}
-		if len(ids) > 0 && !ids[anyWord] && (i > 0 || paired) {
-			sets = append(sets, slices.Collect(maps.Keys(ids)))
+		if len(ids) > 0 && ids[0] != anyWord && (i > 0 || paired) {
+			sets = append(sets, ids)
 		}
 	}
 	return smallest(sets)
@@ -250,7 +292,7 @@ func begin(elements []element, ids map[id]bool) (empty bool) {
 		case gap:
 			ids[anyWord] = true
 		case words:
-			for n := range e.list.first {
+			for _, n := range e.list.first {
 				ids[n] = true
 			}
 			if e.min > 0 {

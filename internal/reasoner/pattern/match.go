@@ -18,9 +18,9 @@ type run struct {
 func (r *run) match(s *section, i int) (best Match, ok bool) {
 	for _, n := range r.t.Tokens[i].ids {
 		if r.t.g.starts[n].Bit(s.number) == 0 {
-			continue // faster than to look into the map
+			continue // faster than a search
 		}
-		for _, rule := range s.first[n] {
+		for _, rule := range s.beginning(n) {
 			if r.t.lacks(rule.needs) {
 				continue
 			}
@@ -43,7 +43,7 @@ func (r *run) all(s *section, i int) (all []Capture) {
 		if s.mask&(1<<(n%64)) == 0 {
 			continue
 		}
-		for _, rule := range s.first[n] {
+		for _, rule := range s.beginning(n) {
 			if end, ok := r.elements(rule.elements, i); ok {
 				c := Capture{s.name, rule.value, i, end}
 				if len(rule.elements) == 1 && rule.elements[0].kind == number && c.Value == "" {

@@ -27,11 +27,11 @@ const (
 // element is a part of a pattern.
 type element struct {
 	kind     kind
+	not      bool     // of test: it must not hold
+	min, max int      // how often words stand; how wide a gap is, in characters; the range of a number
 	ids      []id     // of literal
 	list     *section // of words; of test: what follows or precedes
-	min, max int      // how often words stand; how wide a gap is, in characters; the range of a number
 	name     string   // of a capture; of a test: its sign
-	not      bool     // of test: it must not hold
 	value    *valueKind
 	branches [][]element // of fork
 }
@@ -221,6 +221,9 @@ func (g *Grammar) alternatives(text string) (*section, error) {
 	if isList && !isFamily {
 		return g.section(name)
 	}
+	if s := g.inline[text]; s != nil {
+		return s, nil
+	}
 	alternatives := strings.Split(text, "|")
 	if isList {
 		alternatives = nil
@@ -230,15 +233,29 @@ func (g *Grammar) alternatives(text string) (*section, error) {
 			}
 		}
 	}
-	s := newSection("")
+	s := &section{}
 	for _, alternative := range alternatives {
-		e, err := g.single(alternative)
-		if err == nil {
-			err = g.add(s, []element{e}, "")
-		}
-		if err != nil {
+		if err := g.addSingle(s, alternative); err != nil {
 			return nil, err
 		}
 	}
+	g.finish(s)
+	g.inline[text] = s
 	return s, nil
+}
+
+// addSingle adds an alternative to a section, with the rule that it has elsewhere.
+func (g *Grammar) addSingle(s *section, alternative string) error {
+	if r := g.singles[alternative]; r != nil {
+		s.rules = append(s.rules, r)
+		return nil
+	}
+	e, err := g.single(alternative)
+	if err == nil {
+		err = s.add(g, []element{e}, "")
+	}
+	if err == nil && e.kind != words {
+		g.singles[alternative] = s.rules[len(s.rules)-1]
+	}
+	return err
 }
