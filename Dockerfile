@@ -1,4 +1,4 @@
-# The image contains only the program: no shell, no package manager. It runs as an unprivileged user and writes nothing.
+# The image contains only the program and its licenses: no shell, no package manager. It runs as an unprivileged user and writes nothing.
 #
 #   docker build -t oxbow .
 #   docker buildx build --platform linux/amd64,linux/arm64 -t oxbow .
@@ -22,6 +22,7 @@ LABEL org.opencontainers.image.title="Oxbow" \
       org.opencontainers.image.source="https://github.com/oxbow-memory/oxbow" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /oxbow /usr/local/bin/oxbow
+COPY LICENSE THIRD_PARTY_NOTICES.md /usr/share/doc/oxbow/
 # By number, so that Kubernetes can see that it is not root.
 USER 65532:65532
 # Inside a container, 127.0.0.1 cannot be reached from outside.
