@@ -79,8 +79,14 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 	return err
 }
 
-// resume enqueues the reflection that waits for the reviews, when nothing is left to review.
+// resume enqueues the reflection that waits for the reviews, when nothing is left to review. It looks again, because the job
+// of a reflection that found something to review while this job ran was skipped as a duplicate.
 func (w *contradictionReviewWorker) resume(ctx context.Context, tx pgx.Tx, args ContradictionReviewArgs) error {
+	if due, err := store.ReviewDue(ctx, tx, args.UserID); err != nil {
+		return err
+	} else if due {
+		return follow(ctx, tx, args)
+	}
 	more, err := store.InboxHasMore(ctx, tx, args.UserID)
 	if err != nil || !more {
 		return err

@@ -108,9 +108,9 @@ func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[ReflectArgs]
 		return w.finishEmpty(ctx, job)
 	}
 	// Contradicted traits are reviewed before more conclusions are drawn. The review enqueues a reflection afterwards.
-	if due, err := store.TraitsToReview(ctx, w.DB, job.Args.UserID); err != nil {
+	if due, err := store.ReviewDue(ctx, w.DB, job.Args.UserID); err != nil {
 		return err
-	} else if len(due) > 0 {
+	} else if due {
 		return completing(ctx, w.DB, job, func(tx pgx.Tx) error {
 			return follow(ctx, tx, ContradictionReviewArgs(job.Args))
 		})

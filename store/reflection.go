@@ -157,6 +157,15 @@ func TraitsToReview(ctx context.Context, db DB, userID string) ([]traits.Trait, 
 		 order by m.trait_review_due_at, m.trait_first_observed, m.trait_key, m.id`, userID)
 }
 
+// ReviewDue reports whether a trait of a user who has not opted out is due for review.
+func ReviewDue(ctx context.Context, db DB, userID string) (bool, error) {
+	return one[bool](ctx, db, "look for a trait to review", `
+		select exists (select from oxbow.memories_trait m
+		                where m.user_id = $1::text and m.trait_review_due_at is not null and m.expired_at is null
+		                  and m.forgotten_at is null)
+		   and not exists (select from oxbow.users u where u.user_id = $1::text and u.opted_out)`, userID)
+}
+
 // CountTraits counts a user's visible traits, trends and candidates.
 func CountTraits(ctx context.Context, db DB, userID string) (traits.Counts, error) {
 	return one[traits.Counts](ctx, db, "count the traits", `

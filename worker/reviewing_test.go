@@ -152,6 +152,31 @@ func TestReviewsAreNotLost(t *testing.T) {
 		and state = 'completed'`)-1, "one for it, and one that found nothing more")
 }
 
+// While a review finds nothing to do, a reflection finds something. The job that it enqueues is skipped as a duplicate.
+func TestReviewDueAtTheEndOfAnother(t *testing.T) {
+	b := setup(t)
+	s := b.script(morning)
+	b.contradicted("ann")
+	s.judge = func(reasoner.Case) (reasoner.Verdict, error) {
+		return reasoner.Verdict{}, &reasoner.UnavailableError{Err: errors.New("down")}
+	}
+	_, err := b.tryReflect("ann", false)
+	require.ErrorContains(t, err, "down")
+	s.judge = nil
+	b.exec(`create table due as select id, trait_review_due_at from oxbow.memories_trait where trait_review_due_at is not null`)
+	b.exec(`update oxbow.memories_trait set trait_review_due_at = null`)
+	b.exec(`create function reflect_meanwhile() returns trigger language plpgsql security definer as $$ begin
+		with d as (delete from due returning *)
+		update oxbow.memories_trait m set trait_review_due_at = d.trait_review_due_at from d where m.id = d.id;
+		return new; end $$`)
+	b.exec(`create trigger reflect_meanwhile before update on oxbow.river_job for each row
+		when (new.kind = 'contradiction_review' and new.state = 'completed') execute function reflect_meanwhile()`)
+	b.enqueue("contradiction_review", "ann")
+	require.NoError(t, b.drain())
+	require.Zero(t, b.count(`due`))
+	require.Zero(t, b.count(`oxbow.memories_trait where trait_review_due_at is not null`))
+}
+
 // If a reasoner gives only invalid answers about a case, the trait is kept.
 func TestNonsenseAboutACase(t *testing.T) {
 	b := setup(t)
