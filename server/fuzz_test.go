@@ -61,7 +61,7 @@ const (
 
 // No message of MCP makes the server fail, with and without sessions.
 func FuzzMCPMessages(f *testing.F) {
-	b := setup(f, func(c *server.Config) { c.RequestsPerSecond = 1e6; c.MCPSessions = time.Minute })
+	b := setup(f, func(c *server.Config) { c.RequestsPerSecond = 1e6; c.MCPSessions = time.Hour })
 	ada := b.key(f, store.RolePerson, "ada")
 	message := func(method string, params object) string {
 		return jsonText(f, object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})

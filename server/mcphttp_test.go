@@ -40,7 +40,7 @@ func (b *bench) ask(t *testing.T, path string, headers map[string]string) answer
 // A request needs a valid key of the right user. An answer without one says where the metadata is.
 func TestMCPKeys(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *server.Config) { c.MCPSessions = time.Minute })
+	b := setup(t, func(c *server.Config) { c.MCPSessions = time.Hour })
 	ada, app := b.key(t, store.RolePerson, "ada"), b.key(t, store.RoleApp, "")
 	revoked, revokedText, err := store.CreateAPIKey(t.Context(), b.pool, store.APIKey{Role: store.RoleApp,
 		Name: "revoked"})
@@ -82,7 +82,7 @@ func TestMCPBatch(t *testing.T) {
 // A session belongs to the key and the user that began it.
 func TestMCPSessionOfAnother(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *server.Config) { c.MCPSessions = time.Minute })
+	b := setup(t, func(c *server.Config) { c.MCPSessions = time.Hour })
 	app, bob := b.key(t, store.RoleApp, ""), b.key(t, store.RolePerson, "bob")
 	begun := b.ask(t, "/v1/users/ada/mcp", map[string]string{"Authorization": "Bearer " + app})
 	session := begun.header.Get("Mcp-Session-Id")
@@ -100,7 +100,7 @@ func TestMCPSessionOfAnother(t *testing.T) {
 // A process keeps a limited number of sessions.
 func TestMCPTooManySessions(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *server.Config) { c.MCPSessions, c.MCPMaxSessions = time.Minute, 1 })
+	b := setup(t, func(c *server.Config) { c.MCPSessions, c.MCPMaxSessions = time.Hour, 1 })
 	key := map[string]string{"Authorization": "Bearer " + b.key(t, store.RolePerson, "ada")}
 	first := b.ask(t, "/mcp", key)
 	require.Equal(t, 200, first.status)
@@ -170,7 +170,7 @@ func TestMCPAudit(t *testing.T) {
 // An open stream ends when the server stops.
 func TestMCPStreamEnds(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *server.Config) { c.MCPSessions, c.Addr = time.Minute, "127.0.0.1:0" })
+	b := setup(t, func(c *server.Config) { c.MCPSessions, c.Addr = time.Hour, "127.0.0.1:0" })
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done, address := make(chan error, 1), make(chan string, 1)

@@ -243,7 +243,7 @@ var toolCases = map[string]toolCase{
 func TestTools(t *testing.T) {
 	t.Parallel()
 	single := setup(t)
-	sessions := setup(t, func(c *server.Config) { c.MCPSessions = time.Minute })
+	sessions := setup(t, func(c *server.Config) { c.MCPSessions = time.Hour })
 	ways := map[string]struct {
 		bench *bench
 		open  func(b *bench, user, generation string) model
