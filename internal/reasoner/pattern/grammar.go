@@ -36,7 +36,8 @@ type Grammar struct {
 	digits   map[string]int // the values of Chinese numerals
 	sections map[string]*section
 	inline   map[string]*section // lists that stand in patterns, such as "a|b", by their text
-	singles  map[string]*rule    // their entries, by text
+	sets     map[string][]id     // those of single words
+	begins   map[*rule][]id      // what rules begin with; only anyWord: anything
 	values   map[string]*valueKind
 	starts   []big.Int // by id: the numbers of the lists of which an entry may begin with it
 	mistakes []error
@@ -73,12 +74,13 @@ func (s *section) beginning(n id) []*rule {
 type rule struct {
 	elements []element
 	value    string
-	begin    []id   // what it begins with; only anyWord: anything
 	needs    [][]id // a matching text has at least one id of each set
 }
 
 // isWords reports whether the entry consists of words alone.
-func (r *rule) isWords() bool { return len(r.elements) == 1 && r.elements[0].kind == literal }
+func (r *rule) isWords() bool {
+	return len(r.elements) == 1 && (r.elements[0].kind == literal || r.elements[0].kind == oneOf)
+}
 
 // New returns a grammar of the files *.txt of a directory. It panics on its first use if they contain mistakes; a test
 // calls Check.
@@ -105,7 +107,7 @@ func (g *Grammar) compile() (err error) {
 	g.ids, g.pairs, g.digits = map[string]id{}, map[[2]id]id{}, map[string]int{}
 	g.stems, g.endings = map[string]id{}, map[string]id{}
 	g.sections, g.values = map[string]*section{}, map[string]*valueKind{}
-	g.inline, g.singles = map[string]*section{}, map[string]*rule{}
+	g.inline, g.sets, g.begins = map[string]*section{}, map[string][]id{}, map[*rule][]id{}
 	if g.lists.byName["numeral"] != nil {
 		for digit, value := range g.lists.Map("numeral") {
 			if g.digits[digit], err = strconv.Atoi(value); err != nil {
@@ -124,7 +126,7 @@ func (g *Grammar) compile() (err error) {
 			g.starts[n].SetBit(&g.starts[n], i, 1)
 		}
 	}
-	g.lists, g.inline, g.singles, g.values = nil, nil, nil, nil // only to compile
+	g.lists, g.inline, g.sets, g.begins, g.values = nil, nil, nil, nil, nil // only to compile
 	return errors.Join(g.mistakes...)
 }
 
@@ -181,7 +183,9 @@ func (s *section) add(g *Grammar, elements []element, value string) error {
 	if len(elements) == 1 && elements[0].kind == words && elements[0].min == 1 && elements[0].max == 1 {
 		for _, r := range elements[0].list.rules {
 			if value != "" && value != r.value {
-				r = &rule{r.elements, value, r.begin, r.needs}
+				same := g.begins[r]
+				r = &rule{r.elements, value, r.needs}
+				g.begins[r] = same
 			}
 			s.rules = append(s.rules, r)
 		}
@@ -194,7 +198,9 @@ func (s *section) add(g *Grammar, elements []element, value string) error {
 	if ids[anyWord] {
 		ids = map[id]bool{anyWord: true}
 	}
-	s.rules = append(s.rules, &rule{slices.Clone(elements), value, slices.Sorted(maps.Keys(ids)), g.needs(elements)})
+	r := &rule{slices.Clone(elements), value, g.needs(elements)}
+	s.rules = append(s.rules, r)
+	g.begins[r] = slices.Collect(maps.Keys(ids))
 	return nil
 }
 
@@ -203,7 +209,7 @@ func (g *Grammar) finish(s *section) {
 	s.rules = slices.Clone(s.rules) // without spare capacity
 	starts, size := map[id][]*rule{}, 0
 	for _, r := range s.rules {
-		for _, n := range r.begin {
+		for _, n := range g.begins[r] {
 			at := len(starts[n])
 			if r.isWords() {
 				at = 0 // of two matches of one length, that of words alone counts
@@ -244,6 +250,8 @@ func (g *Grammar) needs(elements []element) (sets [][]id) {
 			key := map[id]bool{}
 			paired = g.key(elements[i:i+1], key)
 			ids = slices.Collect(maps.Keys(key))
+		case e.kind == oneOf:
+			ids = e.ids
 		case e.kind == words && e.min > 0:
 			ids, paired = e.list.keys, e.list.paired
 		}
@@ -282,6 +290,11 @@ func begin(elements []element, ids map[id]bool) (empty bool) {
 		switch e.kind {
 		case literal:
 			ids[e.ids[0]] = true
+			return false
+		case oneOf:
+			for _, n := range e.ids {
+				ids[n] = true
+			}
 			return false
 		case number:
 			ids[numeral] = true

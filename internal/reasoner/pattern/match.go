@@ -76,6 +76,11 @@ func (r *run) elements(e []element, i int) (end int, ok bool) {
 			}
 			i++
 		}
+	case oneOf:
+		if i >= r.hi || !slices.ContainsFunc(r.t.Tokens[i].ids, first.has) {
+			return 0, false
+		}
+		i++
 	case words:
 		return r.repeat(first, rest, i, 0)
 	case number:
@@ -189,6 +194,12 @@ func (r *run) holds(e *element, i int) bool {
 		}
 	}
 	return false
+}
+
+// has reports whether n is one of the words.
+func (e *element) has(n id) bool {
+	_, found := slices.BinarySearch(e.ids, n)
+	return found
 }
 
 func (k *Token) width() int {

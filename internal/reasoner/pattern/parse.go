@@ -12,7 +12,8 @@ import (
 type kind uint8
 
 const (
-	literal kind = iota // these words
+	literal kind = iota // these words, one after the other
+	oneOf               // one of these words
 	words               // entries of a list
 	number              // a number, in digits or Chinese numerals
 	gap                 // some words or characters, not across a mark
@@ -29,9 +30,14 @@ type element struct {
 	kind     kind
 	not      bool     // of test: it must not hold
 	min, max int      // how often words stand; how wide a gap is, in characters; the range of a number
-	ids      []id     // of literal
+	ids      []id     // of literal; of oneOf: sorted
 	list     *section // of words; of test: what follows or precedes
-	name     string   // of a capture; of a test: its sign
+	*detail           // of value, test, closes and fork
+}
+
+// detail is what few elements have.
+type detail struct {
+	name     string // of a capture; of a test: its sign
 	value    *valueKind
 	branches [][]element // of fork
 }
@@ -128,7 +134,7 @@ func (g *Grammar) parseField(f string, rest []element) ([]element, error) {
 	if len(branches) == 1 {
 		return branches[0], nil
 	}
-	return []element{{kind: fork, branches: branches}}, nil
+	return []element{{kind: fork, detail: &detail{branches: branches}}}, nil
 }
 
 // parseCapture reads "name", a value of that kind, or "name: pattern".
@@ -136,21 +142,21 @@ func (g *Grammar) parseCapture(text string) ([]element, error) {
 	name, inner, ok := strings.Cut(text, ": ")
 	if !ok {
 		k, err := g.valueKind(name)
-		return []element{{kind: value, name: name, value: k}}, err
+		return []element{{kind: value, detail: &detail{name: name, value: k}}}, err
 	}
 	elements, err := g.parse(inner)
-	return slices.Concat([]element{{kind: opens}}, elements, []element{{kind: closes, name: name}}), err
+	return slices.Concat([]element{{kind: opens}}, elements, []element{{kind: closes, detail: &detail{name: name}}}), err
 }
 
 // parseElement reads a field without brackets.
 func (g *Grammar) parseElement(f string) (e element, err error) {
 	if sign, not := strings.CutPrefix(f, "!"); len(sign) > 1 && (sign[0] == '>' || sign[0] == '<') {
 		list, err := g.alternatives(sign[1:])
-		return element{kind: test, name: sign[:1], list: list, not: not}, err
+		return element{kind: test, not: not, list: list, detail: &detail{name: sign[:1]}}, err
 	}
 	switch width, isGap := strings.CutPrefix(f, ".."); {
 	case f == "^", f == "$", f == "^^", f == "$$":
-		return element{kind: test, name: f}, nil
+		return element{kind: test, detail: &detail{name: f}}, nil
 	case f == "~":
 		return element{kind: it}, nil
 	case f == "...":
@@ -173,8 +179,13 @@ func (g *Grammar) parseElement(f string) (e element, err error) {
 			e.max, f = many, f[:last]
 		}
 	}
-	if e.min == 1 && e.max == 1 && f[0] != '@' && (f[0] == '"' || !strings.Contains(f, "|")) {
-		return g.single(f)
+	if e.min == 1 && e.max == 1 && f[0] != '@' {
+		if f[0] == '"' || !strings.Contains(f, "|") {
+			return g.single(f)
+		}
+		if ids := g.oneOf(f); ids != nil {
+			return element{kind: oneOf, ids: ids}, nil
+		}
 	}
 	e.list, err = g.alternatives(f)
 	return e, err
@@ -235,7 +246,11 @@ func (g *Grammar) alternatives(text string) (*section, error) {
 	}
 	s := &section{}
 	for _, alternative := range alternatives {
-		if err := g.addSingle(s, alternative); err != nil {
+		e, err := g.single(alternative)
+		if err == nil {
+			err = s.add(g, []element{e}, "")
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -244,18 +259,20 @@ func (g *Grammar) alternatives(text string) (*section, error) {
 	return s, nil
 }
 
-// addSingle adds an alternative to a section, with the rule that it has elsewhere.
-func (g *Grammar) addSingle(s *section, alternative string) error {
-	if r := g.singles[alternative]; r != nil {
-		s.rules = append(s.rules, r)
-		return nil
+// oneOf returns the ids of "a|b|c"; nil if an alternative is not one word. They take far less memory than a list.
+func (g *Grammar) oneOf(text string) []id {
+	if ids := g.sets[text]; ids != nil {
+		return ids
 	}
-	e, err := g.single(alternative)
-	if err == nil {
-		err = s.add(g, []element{e}, "")
+	var ids []id
+	for alternative := range strings.SplitSeq(text, "|") {
+		e, err := g.single(alternative)
+		if err != nil || e.kind != literal || len(e.ids) > 1 {
+			return nil
+		}
+		ids = append(ids, e.ids[0])
 	}
-	if err == nil && e.kind != words {
-		g.singles[alternative] = s.rules[len(s.rules)-1]
-	}
-	return err
+	slices.Sort(ids)
+	g.sets[text] = slices.Clone(ids)
+	return g.sets[text]
 }
