@@ -206,7 +206,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		"conversations.ended_session": {`{"ended_session": "ignore"}`, `{"ended_session": null}`},
 		"recall": {`7`, `[]`, `{"text": "x"}`, `{"vector": "NaN"}`, `{"entity": -1}`, `{"vectors": 1}`,
 			`{"nearest": 2.5}`, `{"unrelated": 0.9}`, `{"related": 0.9}`, `{"unrelated": 0.5, "related": 0.5}`,
-			`{"unrelated": 0.5, "related": 1.1}`, `{"unrelated": null, "related": 1}`},
+			`{"unrelated": 0.6, "related": 0.5}`, `{"unrelated": 0.5, "related": 1.1}`, `{"unrelated": null, "related": 1}`},
 		"reconcile": {`{}`, `3`, `{"enabled": "no"}`},
 		"merge":     {`[]`, `{"enabled": 3}`, `{"enabled": null}`, `{"enabled": true, "x": 1}`},
 	} {

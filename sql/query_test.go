@@ -183,3 +183,16 @@ func TestTermQueries(t *testing.T) {
 		require.Equal(t, want, one[string](t, tx, "select coalesce(oxbow.term_query($1)::text, '')", term), term)
 	}
 }
+
+func TestRelevanceIsScaledToTheModel(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for model, want := range map[string]string{
+		"local-v1": "0-0.5", "openai:text-embedding-3-small": "0-0.5", "openai:multilingual-e5-small": "0.78-0.87",
+		"openai:all-minilm-l6-v2": "0.1-0.5", "onnx:all-MiniLM-L6-v2": "0.1-0.5",
+	} {
+		exec(t, tx, `insert into oxbow.settings (key, value) values ('embedding', jsonb_build_object('model', $1::text, 'dimension', 1024))
+			on conflict (key) do update set value = excluded.value`, model)
+		require.Equal(t, want, one[string](t, tx, "select unrelated || '-' || related from oxbow.channel_weights()"), model)
+	}
+}

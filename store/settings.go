@@ -47,3 +47,24 @@ func ReadChannelWeights(ctx context.Context, db DB) (ChannelWeights, error) {
 	return one[ChannelWeights](ctx, db, "read the weights of recall",
 		`select text, vector, entity, nearest from oxbow.channel_weights()`)
 }
+
+// Similarities are cosine similarities of a question: to the given memories, and the median of those to all others, if any.
+type Similarities struct {
+	Given  []float64
+	Others *float64
+}
+
+// ReadSimilarities returns the similarities of a question to the embedded memories of a user, of which ids names some by
+// their id or external id.
+func ReadSimilarities(ctx context.Context, db DB, userID string, embedding []float32, ids []string) (Similarities, error) {
+	return one[Similarities](ctx, db, "compare a question with memories", `
+		select coalesce(array_agg(s.similarity) filter (where s.given), '{}') as given,
+		       percentile_cont(0.5) within group (order by s.similarity) filter (where not s.given) as others
+		  from oxbow.recall_vector($1, array(select distinct memory_type::text from oxbow.memories where user_id = $1), $2,
+		         1000000, -1, null) v
+		 cross join unnest(v.ids, v.scores) n(id, above)
+		  join oxbow.memories m on m.user_id = $1 and m.id = n.id
+		 cross join lateral (select n.above - 1 as similarity,
+		                            m.id::text = any($3) or coalesce(m.external_id = any($3), false) as given) s`,
+		userID, halfVector(embedding), ids)
+}

@@ -120,6 +120,7 @@ func TestEvalTunes(t *testing.T) {
 	require.GreaterOrEqual(t, found.After, found.Before)
 	require.LessOrEqual(t, *found.LeftOut, 1.0)
 	require.Contains(t, r.err, `"vector":1.5}: recall@10 `)
+	require.Less(t, found.Scale["unrelated"], found.Scale["related"])
 	require.Equal(t, before, d.rows(), "the setting is not changed")
 
 	text := d.ok("eval", "--tune", sampleFile, "--limit-questions", "10")

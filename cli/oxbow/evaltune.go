@@ -39,8 +39,24 @@ func (r *evaluation) tune(ctx context.Context) (found eval.Tuning, err error) {
 		return found, err
 	}
 	present := eval.Setting{"text": now.Text, "vector": now.Vector, "entity": now.Entity, "nearest": float64(now.Nearest)}
-	return eval.Tune(present, tuneChoices,
+	found, err = eval.Tune(present, tuneChoices,
 		func(s eval.Setting) (map[string]eval.Mean, error) { return r.measureSetting(ctx, s, questions) })
+	if err != nil {
+		return found, err
+	}
+	var others, gold []float64
+	for _, q := range questions {
+		similar, err := store.ReadSimilarities(ctx, r.pool, r.prefix+q.User, r.vectors[q.Line], q.Gold)
+		if err != nil {
+			return found, err
+		}
+		gold = append(gold, similar.Given...)
+		if similar.Others != nil {
+			others = append(others, *similar.Others)
+		}
+	}
+	found.Scale = eval.Scale(others, gold)
+	return found, nil
 }
 
 // measureSetting returns the recall@10 of each user with a setting.
@@ -100,10 +116,14 @@ func (a *app) printTuning(t eval.Tuning) {
 	} else {
 		a.printf("\nWith a single user, it is unknown whether the gain holds for others.\n")
 	}
+	const change = "\n\ninsert into oxbow.settings (key, value) values ('recall', '%s')\n" +
+		"  on conflict (key) do update set value = oxbow.settings.value || excluded.value;\n"
 	if t.After == t.Before {
 		a.printf("The present setting is the best of those tried.\n")
-		return
+	} else {
+		a.printf("To use the best setting:"+change, t.Best)
 	}
-	a.printf("To use the best setting:\n\ninsert into oxbow.settings (key, value) values ('recall', '%s')\n"+
-		"  on conflict (key) do update set value = oxbow.settings.value || excluded.value;\n", t.Best)
+	if t.Scale != nil {
+		a.printf("\nTo scale the relevance to these vectors, for --min-score:"+change, t.Scale)
+	}
 }

@@ -3,6 +3,7 @@ package eval
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -35,6 +36,24 @@ type Tuning struct {
 	// LeftOut is the score if each user is measured with the setting that is best for the other users; nil with a single
 	// user.
 	LeftOut *float64 `json:"left_out"`
+	Scale   Setting  `json:"scale"` // see Scale
+}
+
+// Scale returns the numbers unrelated and related of the setting recall, from the cosine similarities of questions: the
+// median of those to other memories, and the upper quartile of those to gold memories. It returns nil if there are no
+// gold memories, or if they are not more similar than the others.
+func Scale(others, gold []float64) Setting {
+	if len(others) == 0 || len(gold) == 0 {
+		return nil
+	}
+	quantile := func(all []float64, p float64) float64 {
+		return math.Round(100*max(slices.Sorted(slices.Values(all))[int(p*float64(len(all)-1))], 0)) / 100
+	}
+	s := Setting{"unrelated": quantile(others, 0.5), "related": quantile(gold, 0.75)}
+	if s["unrelated"] >= s["related"] {
+		return nil
+	}
+	return s
 }
 
 // Tune looks for the setting with the highest score. It tries the values of one key after another, and repeats this until

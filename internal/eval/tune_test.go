@@ -36,3 +36,12 @@ func TestTune(t *testing.T) {
 	_, err = Tune(Setting{}, nil, func(Setting) (map[string]Mean, error) { return nil, errors.New("no database") })
 	require.ErrorContains(t, err, "no database")
 }
+
+func TestScale(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, Setting{"unrelated": 0.12, "related": 0.61}, Scale([]float64{0.9, -1, 0.123}, []float64{0.1, 0.9, 0.2, 0.61, 0.3}))
+	require.Equal(t, Setting{"unrelated": 0, "related": 0.5}, Scale([]float64{-0.1}, []float64{0.5}), "a setting is not negative")
+	require.Nil(t, Scale(nil, []float64{0.5}))
+	require.Nil(t, Scale([]float64{0.5}, nil))
+	require.Nil(t, Scale([]float64{0.5}, []float64{0.5}))
+}

@@ -17,7 +17,8 @@ begin
          coalesce((r.value ->> 'nearest')::double precision,
                   case when e.value ->> 'model' like 'local-%' then 60 else 280 end),
          coalesce((r.value ->> 'unrelated')::double precision,
-                  case when e.value ->> 'model' like '%e5-%' then 0.78 else 0 end),
+                  case when e.value ->> 'model' like '%e5-%' then 0.78
+                       when e.value ->> 'model' ilike '%all-minilm-l6-v2%' then 0.1 else 0 end),
          coalesce((r.value ->> 'related')::double precision,
                   case when e.value ->> 'model' like '%e5-%' then 0.87 else 0.5 end)
     into text, vector, entity, nearest, unrelated, related
