@@ -115,6 +115,28 @@ func TestThirteenLunches(t *testing.T) {
 	}
 }
 
+// A short list begins as a long one does, however many results only repeat others.
+func TestRepetitionsDoNotChangeTheOrder(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	var rows []row
+	for i, place := range []string{"harbour", "park", "forest", "river", "mill", "museum", "castle", "lake"} {
+		for n := range 1 + i*2%5 {
+			rows = append(rows, row{"content": "Walked the dog to the " + place + strings.Repeat(" again", n%3),
+				"importance": float64((3*i+5*n)%10) / 10})
+		}
+	}
+	diary(t, tx, rows...)
+	args := row{"user_id": ann(t), "query": "Where did the dog walk? To the park or to the mill?"}
+	long := recall(t, tx, args.with(row{"max_results": 1000}))
+	require.Len(t, long, len(rows))
+	repeats := func(f found) bool { return f.Explain.Repeats != "" }
+	require.Equal(t, 8, slices.IndexFunc(long, repeats), "one of each place comes first")
+	for k := 1; k <= len(rows); k++ {
+		require.Equal(t, contents(long)[:k], contents(recall(t, tx, args.with(row{"max_results": k}))), "%d results", k)
+	}
+}
+
 func TestRepeated(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -91,8 +91,10 @@ declare
   _text record;
   _vector record;
   _entity record;
-  _most double precision;      -- the largest factor by modality, divided by the lowest of all factors
+  _lowest double precision;    -- the lowest of all factors
+  _most double precision;      -- the largest factor by modality, divided by it
   _best double precision;              -- the highest score
+  _sure double precision;              -- the highest score that a memory can have that is not reachable
   _left integer := recall.max_results; -- results still to be returned
   _done uuid[] := '{}';                -- memories looked at
   _mentions bigint;
@@ -163,9 +165,10 @@ begin
   if recall.mode = 'normal' then
     _filter.rule := _rule;
   end if;
+  _lowest := least(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code, _rule.recall_file)
+    * (1 - _rule.recall_weight);
   _most := greatest(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code, _rule.recall_file)
-    / (least(1, _rule.recall_image, _rule.recall_audio, _rule.recall_video, _rule.recall_code, _rule.recall_file)
-       * (1 - _rule.recall_weight));
+    / _lowest;
   _text := oxbow.recall_text(recall.user_id, _types, _asked.words, _asked.dates, _limit, _filter);
   _weight := oxbow.channel_weights();
   _vector := oxbow.recall_vector(recall.user_id, _types, recall.embedding, _weight.nearest + _results, _weight.unrelated,
@@ -189,10 +192,11 @@ begin
     _suppressed := oxbow.suppressed(recall.user_id, recall.query, _now);
   end if;
 
-  -- 1: the best; if some of them only repeat others, 2: those that were not among them, and 3: the repetitions
+  -- 1: the best, and more in case some of them only repeat others; if these are not enough, 2: those that were not among
+  -- them, and 3: the repetitions
   for _pass in 1 .. 3 loop
   for id, memory_type, content, score, valid_at, invalid_at, created_at, expired_at, session_id, seq, speaker, agent_id,
-      external_id, category, importance, metadata, explain, modality, reference, _mentions, _terms in
+      external_id, category, importance, metadata, explain, modality, reference, _mentions, _terms, _sure in
   with hit as (
     select h.type, h.id, max(h.text) as text, max(h.vector) as vector, max(h.entity) as entity, max(h.rank) as rank
       from (select t.id, t.type, t.score as text, null::double precision as vector, null::double precision as entity,
@@ -235,17 +239,20 @@ begin
            + coalesce(s.entity / e.entity, 0) * _weight.entity as score
       from summed s, every e
      where _suppressed is null or s.id <> all(_suppressed)
+  ), last_place as materialized (
+    select coalesce((select f.score from fused f where recall.min_score is null
+                      order by f.score desc offset recall.max_results - 1 limit 1), 0) as score
   ), reachable as (
     -- Leave out a score that, with the highest boosts, weight and modality, stays below that of the last place with the
     -- lowest.
-    select f.* from fused f
+    select f.* from fused f, last_place l
      where f.score > 0 and case _pass when 2 then f.id <> all(_done) when 3 then f.id = any(_repeating)
-       else recall.min_score is not null or f.score * _most * case when f.type = 'trait'
+       else f.score * _most * case when f.type = 'trait'
               then 1 + _rule.recall_recency + _rule.recall_importance + _rule.recall_speaker
                  + greatest(_rule.recall_emerging, _rule.recall_established, _rule.recall_core)
               else (1 + _rule.recall_recency + _rule.recall_importance + _rule.recall_speaker)
                    * (1 + _rule.recall_weight) end
-         >= coalesce((select l.score from fused l order by l.score desc offset recall.max_results - 1 limit 1), 0) end
+         >= l.score end
   ), found as (
     select r.type, r.text, r.vector, r.entity, r.rank, r.score, m.*,
            oxbow.names_speaker(_said_by, m.speaker) as named,
@@ -294,7 +301,7 @@ begin
               from raised r) t
      where recall.min_score is null or t.relevance >= recall.min_score
      order by t.total desc, t.seq, t.id
-     limit case when _pass <> 2 then _left end
+     limit case when _pass <> 2 then 3 * _left end
   )
   select b.id, b.type,
          case when _whole and b.level <> 'full' then coalesce(a.content, b.content) else b.content end, b.total, b.valid_at, b.invalid_at, b.created_at, b.expired_at, b.session_id, b.seq,
@@ -325,9 +332,11 @@ begin
          b.modality, b.reference, b.mention_count,
          case when b.type <> 'trait' and b.reference is null and _rule.recall_variety > 0 and _pass < 3 then (
            select t.tsv from oxbow.memory_terms t
-            where t.user_id = recall.user_id and t.memory_type = b.type and t.memory_id = b.id) end
+            where t.user_id = recall.user_id and t.memory_type = b.type and t.memory_id = b.id) end,
+         l.score * _lowest
     from best b
    cross join every e
+   cross join last_place l
     left join lateral (
       select a.content, a.metadata from oxbow.memory_archive a
        where _whole and a.user_id = recall.user_id and a.memory_type = b.type and a.memory_id = b.id offset 0) a on true
@@ -340,6 +349,7 @@ begin
         and v.event_seq <= coalesce((_then #>> array[b.id::text, 'seq'])::integer, v.event_seq)) v
    order by b.total desc, b.seq, b.id
   loop
+    exit when _pass = 1 and score < _sure and cardinality(_done) >= recall.max_results;
     _done := _done || id;
     _best := coalesce(_best, score);
     continue when score < _rule.recall_threshold * _best and recall.mode is distinct from 'debug';
