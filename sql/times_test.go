@@ -124,6 +124,23 @@ func TestQueryTimes(t *testing.T) {
 	}
 }
 
+// A question may repeat a time as often as it likes, and name any number of them.
+func TestManyTimes(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	terms := func(query string) []string {
+		return one[[]string](t, tx, "select terms from oxbow.query_times($1, '2026-11-27')", query)
+	}
+	for _, query := range []string{"last week ", "3个月前 ", "on Monday ", "over Christmas "} {
+		require.Equal(t, terms(query), terms(strings.Repeat(query, 100)), query)
+	}
+	var days strings.Builder
+	for n := 1; n <= 200; n++ {
+		fmt.Fprintf(&days, "%d days ago ", n)
+	}
+	require.Len(t, terms(days.String()), 40)
+}
+
 // Recall reads relative times from its argument now, in the user's time zone.
 func TestRecallOfRelativeTimes(t *testing.T) {
 	t.Parallel()

@@ -127,11 +127,11 @@ declare
   latest integer;
   terms text[] := '{}';
 begin
-  for found in -- each once: a hostile query repeats one hundreds of times
+  for found in -- each once, and not all: a hostile query has hundreds
     select array[lower(f.found[1])]
       from regexp_matches(query, (select '(?<![期周拜第])(' || string_agg(h.names, '|') || ')' from oxbow.holidays() h), 'gi')
              with ordinality f(found, nth)
-     group by lower(f.found[1]) order by min(f.nth)
+     group by lower(f.found[1]) order by min(f.nth) limit 20
   loop
     select h.* into holiday from oxbow.holidays() h where found[1] ~* ('^(?:' || h.names || ')$') limit 1;
     latest := this_year - coalesce((oxbow.holiday_on(holiday.rule, this_year) + holiday.begins > today)::integer, 0);
@@ -276,7 +276,10 @@ begin
     continue when not lower(rest) like any (forms[i]::text[]) or rest !~* forms[i + 1];
     place := string_to_array(forms[i + 3], ',');
     named := false;
-    for found in select regexp_matches(rest, forms[i + 1], 'gi') loop
+    for found in -- each once, and not more than there can be terms: a hostile query has hundreds
+      select f.found from regexp_matches(rest, forms[i + 1], 'gi') with ordinality f(found, nth)
+       group by f.found order by min(f.nth) limit 40
+    loop
       ahead := offsets -> lower(found[place[1]]);
       name := lower(found[place[3]]);
       y := found[place[4]];
