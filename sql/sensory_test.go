@@ -79,6 +79,7 @@ func candidates(t *testing.T, conn db, user string) []string {
 func TestSensoryTakesADayWithoutAPartition(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.Database(t))
+	require.Equal(t, kept{}, keepDays(t, conn), "a stream that is not used gets no partitions")
 	sense(t, conn, ann(t), "now", 0)
 	sense(t, conn, ann(t), "the day before", -1)
 	inDays, inDefault := places(t, conn, ann(t))
@@ -119,6 +120,7 @@ func TestSensoryDropsOldPartitions(t *testing.T) {
 func TestSensoryRefuses(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.Database(t))
+	sense(t, conn, ann(t), "now", 0)
 	keepDays(t, conn)
 	today := one[string](t, conn, "select 'oxbow.' || oxbow.sensory_day((now() at time zone 'UTC')::date)")
 	for _, c := range []struct{ column, sql, says string }{
@@ -161,12 +163,12 @@ func TestSensoryRefuses(t *testing.T) {
 func TestSensoryPartitionsAreSecured(t *testing.T) {
 	t.Parallel()
 	tx := begin(t, pgtest.Database(t))
+	sense(t, tx, ann(t), "ann's", 0)
+	sense(t, tx, bob(t), "bob's", 0)
 	keepDays(t, tx)
 	partitions := all[string](t, tx,
 		"select inhrelid::regclass::text from pg_inherits where inhparent = 'oxbow.sensory'::regclass")
 	require.Len(t, partitions, 7)
-	sense(t, tx, ann(t), "ann's", 0)
-	sense(t, tx, bob(t), "bob's", 0)
 	today := one[string](t, tx, "select 'oxbow.' || oxbow.sensory_day((now() at time zone 'UTC')::date)")
 	asApp(t, tx)
 	for _, table := range append(partitions, "oxbow.sensory") {
@@ -271,6 +273,7 @@ func TestSensoryPartitionsDoNotWait(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
 	conn, other := connect(t, dsn), begin(t, dsn)
+	sense(t, conn, ann(t), "the day before", -1)
 	sense(t, other, ann(t), "in a transaction that stays open", 0)
 	k := keepDays(t, conn) // the transaction stays open until the test ends
 	require.Equal(t, 1, k.PutOff)
@@ -279,7 +282,7 @@ func TestSensoryPartitionsDoNotWait(t *testing.T) {
 	sense(t, conn, ann(t), "meanwhile", 0)
 	require.NoError(t, other.Commit(t.Context()))
 	k = keepDays(t, conn)
-	require.EqualValues(t, 2, k.Moved)
+	require.EqualValues(t, 3, k.Moved)
 	require.Zero(t, k.PutOff)
 	require.Equal(t, []int{-3, -2, -1, 0, 1, 2}, days(t, conn))
 
@@ -342,12 +345,12 @@ func TestSensoryCandidatesAge(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.Database(t))
 	exec(t, conn, `update oxbow.settings set value = '{"days": 20}' where key = 'sensory'`)
-	keepDays(t, conn)
 	for i := range 4 {
 		sense(t, conn, ann(t), "all old", -10)
 		sense(t, conn, ann(t), "too few", -10+float64(i)*3)       // 10, 7, 4, 1 days ago
 		sense(t, conn, ann(t), "still frequent", -6+float64(i)*2) // 6, 4, 2, 0
 	}
+	keepDays(t, conn)
 	countAll(t, conn)
 	require.Equal(t, []string{"all old 4", "still frequent 4", "too few 4"}, candidates(t, conn, ann(t)))
 	require.Zero(t, one[int](t, conn, "select oxbow.age_candidates(100)"))
@@ -440,6 +443,7 @@ func TestSensoryErasedWhileCounted(t *testing.T) {
 func TestSensoryIsReadByUser(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.Database(t))
+	sense(t, conn, ann(t), "now", 0)
 	keepDays(t, conn)
 	exec(t, conn,
 		`insert into oxbow.sensory (user_id, content) select 'user ' || n % 500, 'tick ' || n

@@ -43,9 +43,10 @@ create or replace function oxbow.sensory_day(_day date) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$ select 'sensory_' || to_char(_day, 'YYYYMMDD') $$;
 
 -- sensory_partitions creates the partitions of the days that are kept and of the next 2, moves rows into
--- them from the default partition, and drops partitions that are too old. If another call is running, or a
--- lock is not available within 200 ms, the work is left to the next call; put_off counts such cases. It
--- locks no other table.
+-- them from the default partition, and drops partitions that are too old. While the stream is empty it creates none,
+-- because a database that does not use the stream would pay for their files and their rows of the catalog. If another
+-- call is running, or a lock is not available within 200 ms, the work is left to the next call; put_off counts such
+-- cases. It locks no other table.
 --
 -- An INSERT locks the stream, and then the partition that it chooses. This function locks in the same order
 -- to avoid a deadlock, and only briefly, because the tables are created before.
@@ -70,7 +71,9 @@ begin
     put_off := 1;
     return;
   end if;
-  for _day in select _today + n from generate_series(2, _first - _today, -1) n loop
+  for _day in
+    select _today + n from generate_series(2, _first - _today, -1) n where exists (select from oxbow.sensory)
+  loop
     continue when to_regclass(format('oxbow.%I', oxbow.sensory_day(_day))) is not null;
     continue when not oxbow.make_sensory_table(_day);
     _new := _new || _day;
