@@ -101,8 +101,7 @@ func TestContextReportsNoUse(t *testing.T) {
 	b.client.Used("ann", found.IDs()[3])
 	require.NoError(t, b.client.Close(t.Context()))
 	var used []string
-	require.NoError(t, b.pool.QueryRow(t.Context(), `select array_agg(memory_id::text)
-		from oxbow.activity`).Scan(&used))
+	require.NoError(t, b.pool.QueryRow(t.Context(), `select memory_ids::text[] from oxbow.activity`).Scan(&used))
 	require.Equal(t, []string{found.IDs()[3].String()}, used)
 }
 

@@ -117,7 +117,7 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 
 // fillIdle fills the tables that an idle worker has emptied.
 const fillIdle = `
-	insert into oxbow.activity (user_id, memory_id) select user_id, id from oxbow.memories;
+	insert into oxbow.activity (user_id, memory_ids) select user_id, array[id] from oxbow.memories;
 	insert into oxbow.reflection_inbox (user_id, memory_type, memory_id, importance, valid_at)
 	select user_id, memory_type, id, importance, created_at from oxbow.memories
 	 where memory_type in ('fact', 'episodic') on conflict do nothing`

@@ -222,9 +222,9 @@ func TestUsesAreReported(t *testing.T) {
 	require.NoError(t, app.Close(t.Context()))
 	require.NoError(t, app.Close(t.Context()), "twice")
 	require.Equal(t, 2, b.count(t,
-		`select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1 and not used`, id))
-	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.activity where user_id = 'ann' and memory_id = $1
-		and used`,
+		`select count(*) from oxbow.activity a, unnest(a.memory_ids) i where a.user_id = 'ann' and i = $1 and not a.used`, id))
+	require.Equal(t, 1, b.count(t, `select count(*) from oxbow.activity a, unnest(a.memory_ids) i
+		where a.user_id = 'ann' and i = $1 and a.used`,
 		id))
 	app.Used("ann", id) // ignored after Close
 

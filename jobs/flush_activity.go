@@ -22,18 +22,18 @@ func (a FlushActivityArgs) InsertOpts() river.InsertOpts { return insertOpts(a) 
 
 var _ = describe(Kind{
 	Does:      "adds reported uses to their memories",
-	Every:     10 * time.Second,
+	Every:     5 * time.Minute,
 	Retention: busyRetention,
 }, func(c Config) worker[FlushActivityArgs] { return &flushActivityWorker{c} })
 
-// activityBatch is the maximum number of uses that one transaction adds up.
-const activityBatch = 1000
+// activityBatch is the maximum number of reports that one transaction adds up.
+const activityBatch = 200
 
 // flushActivityWorker adds uses reported by oxbow.touch to their memories.
 type flushActivityWorker struct{ Config }
 
-// Work adds up batches until one is not full. Each batch is a transaction that deletes the uses it
-// counts.
+// Work adds up batches until one is not full. Each batch is a transaction that deletes the
+// reports it counts.
 func (w *flushActivityWorker) Work(ctx context.Context, _ *river.Job[FlushActivityArgs]) error {
 	for {
 		// An extraction locks several memories too, in a different order.

@@ -29,13 +29,13 @@ create table oxbow.memory_terms_document partition of oxbow.memory_terms (
 -- A long pending list makes bulk loads cheaper, but every search reads all of it. embed and sweep empty it
 -- (clean_terms).
 create index memory_terms_fact_tsv_idx     on oxbow.memory_terms_fact
-  using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
+  using gin (user_id, tsv) with (gin_pending_list_limit = 128);
 create index memory_terms_episodic_tsv_idx on oxbow.memory_terms_episodic
-  using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
+  using gin (user_id, tsv) with (gin_pending_list_limit = 128);
 create index memory_terms_trait_tsv_idx    on oxbow.memory_terms_trait
-  using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
+  using gin (user_id, tsv) with (gin_pending_list_limit = 128);
 create index memory_terms_document_tsv_idx on oxbow.memory_terms_document
-  using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
+  using gin (user_id, tsv) with (gin_pending_list_limit = 128);
 
 -- The size of a user's collection, for BM25: the number of documents of a type and of their terms.
 create table oxbow.memory_term_stats (

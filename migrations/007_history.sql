@@ -42,15 +42,16 @@ create table oxbow.memory_links (
 );
 create index memory_links_to_idx on oxbow.memory_links (user_id, to_type, to_id);
 
--- Accesses and uses of memories, reported by oxbow.touch and added to memories by the job flush_activity.
+-- Accesses and uses of memories, one row for each call of oxbow.touch. The job flush_activity adds them to memories.
 create table oxbow.activity (
-  user_id   text not null,
-  id        bigint generated always as identity,
-  memory_id uuid not null,
-  used      boolean not null default true, -- a reply used it; false: it was only returned
-  at        timestamptz not null default now(),
+  user_id    text not null,
+  id         bigint generated always as identity,
+  memory_ids uuid[] not null,
+  used       boolean not null default true, -- a reply used them; false: they were only returned
+  at         timestamptz not null default now(),
   primary key (user_id, id)
-) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 100);
+alter table oxbow.activity alter memory_ids set storage external; -- random ids do not compress
 
 -- The events that changed the weights of memories (docs/weight.md). Rows are only added, and settle deletes old ones.
 create table oxbow.weight_log (

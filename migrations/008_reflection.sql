@@ -1,6 +1,7 @@
 -- Reflection: its inbox, its cycles, and calls to language models.
 
 -- Facts and episodes not yet reflected on, with the values that decide when and in what order to reflect.
+-- Each row is updated once (nominated). With room for that in its page, the indexes do not change.
 create table oxbow.reflection_inbox (
   user_id     text not null,
   memory_type oxbow.memory_type not null,
@@ -15,11 +16,13 @@ create table oxbow.reflection_inbox (
 create table oxbow.reflection_inbox_fact partition of oxbow.reflection_inbox (
   foreign key (user_id, memory_type, memory_id)
     references oxbow.memories_fact (user_id, memory_type, id) on delete cascade
-) for values in ('fact') with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+) for values in ('fact')
+  with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 create table oxbow.reflection_inbox_episodic partition of oxbow.reflection_inbox (
   foreign key (user_id, memory_type, memory_id)
     references oxbow.memories_episodic (user_id, memory_type, id) on delete cascade
-) for values in ('episodic') with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+) for values in ('episodic')
+  with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 create index reflection_inbox_order_idx on oxbow.reflection_inbox (user_id, valid_at, memory_id);
 
 create table oxbow.reflection_cycles (

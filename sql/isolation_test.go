@@ -73,7 +73,7 @@ func populate(t testing.TB, tx db, user string) {
 	exec(t, tx, "insert into oxbow.fact_subjects (user_id, about, memory_id) values ($1, 'home', $2)", user, first)
 	exec(t, tx, `insert into oxbow.memory_gists (user_id, memory_type, gist, memory_id)
 		values ($1, 'fact', gen_random_uuid(), $2)`, user, first)
-	exec(t, tx, "insert into oxbow.activity (user_id, memory_id) values ($1, $2)", user, first)
+	exec(t, tx, "insert into oxbow.activity (user_id, memory_ids) values ($1, array[$2::uuid])", user, first)
 	exec(t, tx,
 		`insert into oxbow.embedding_refusals (user_id, memory_type, memory_id, model, reason)
 			values ($1, 'fact', $2, 'm', 'r')`, user, first)

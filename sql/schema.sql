@@ -5,11 +5,12 @@
 CREATE TABLE oxbow.activity (
     user_id text NOT NULL,
     id bigint NOT NULL,
-    memory_id uuid NOT NULL,
+    memory_ids uuid[] NOT NULL,
     used boolean DEFAULT true NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='100');
+ALTER TABLE ONLY oxbow.activity ALTER COLUMN memory_ids SET STORAGE EXTERNAL;
 
 ALTER TABLE oxbow.activity ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME oxbow.activity_id_seq
@@ -1385,7 +1386,7 @@ CREATE TABLE oxbow.memory_terms_document (
 ALTER TABLE ONLY oxbow.memory_terms_document
     ADD CONSTRAINT memory_terms_document_pkey PRIMARY KEY (user_id, memory_type, memory_id);
 
-CREATE INDEX memory_terms_document_tsv_idx ON oxbow.memory_terms_document USING gin (user_id, tsv) WITH (gin_pending_list_limit='1024');
+CREATE INDEX memory_terms_document_tsv_idx ON oxbow.memory_terms_document USING gin (user_id, tsv) WITH (gin_pending_list_limit='128');
 
 ALTER TABLE ONLY oxbow.memory_terms_document
     ADD CONSTRAINT memory_terms_document_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_document(user_id, memory_type, id) ON DELETE CASCADE;
@@ -1403,7 +1404,7 @@ CREATE TABLE oxbow.memory_terms_episodic (
 ALTER TABLE ONLY oxbow.memory_terms_episodic
     ADD CONSTRAINT memory_terms_episodic_pkey PRIMARY KEY (user_id, memory_type, memory_id);
 
-CREATE INDEX memory_terms_episodic_tsv_idx ON oxbow.memory_terms_episodic USING gin (user_id, tsv) WITH (gin_pending_list_limit='1024');
+CREATE INDEX memory_terms_episodic_tsv_idx ON oxbow.memory_terms_episodic USING gin (user_id, tsv) WITH (gin_pending_list_limit='128');
 
 ALTER TABLE ONLY oxbow.memory_terms_episodic
     ADD CONSTRAINT memory_terms_episodic_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_episodic(user_id, memory_type, id) ON DELETE CASCADE;
@@ -1421,7 +1422,7 @@ CREATE TABLE oxbow.memory_terms_fact (
 ALTER TABLE ONLY oxbow.memory_terms_fact
     ADD CONSTRAINT memory_terms_fact_pkey PRIMARY KEY (user_id, memory_type, memory_id);
 
-CREATE INDEX memory_terms_fact_tsv_idx ON oxbow.memory_terms_fact USING gin (user_id, tsv) WITH (gin_pending_list_limit='1024');
+CREATE INDEX memory_terms_fact_tsv_idx ON oxbow.memory_terms_fact USING gin (user_id, tsv) WITH (gin_pending_list_limit='128');
 
 ALTER TABLE ONLY oxbow.memory_terms_fact
     ADD CONSTRAINT memory_terms_fact_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_fact(user_id, memory_type, id) ON DELETE CASCADE;
@@ -1439,7 +1440,7 @@ CREATE TABLE oxbow.memory_terms_trait (
 ALTER TABLE ONLY oxbow.memory_terms_trait
     ADD CONSTRAINT memory_terms_trait_pkey PRIMARY KEY (user_id, memory_type, memory_id);
 
-CREATE INDEX memory_terms_trait_tsv_idx ON oxbow.memory_terms_trait USING gin (user_id, tsv) WITH (gin_pending_list_limit='1024');
+CREATE INDEX memory_terms_trait_tsv_idx ON oxbow.memory_terms_trait USING gin (user_id, tsv) WITH (gin_pending_list_limit='128');
 
 ALTER TABLE ONLY oxbow.memory_terms_trait
     ADD CONSTRAINT memory_terms_trait_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories_trait(user_id, memory_type, id) ON DELETE CASCADE;
@@ -1886,7 +1887,7 @@ CREATE TABLE oxbow.reflection_inbox_episodic (
     added_at timestamp with time zone DEFAULT now() NOT NULL,
     nominated boolean DEFAULT false NOT NULL
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');
 
 ALTER TABLE ONLY oxbow.reflection_inbox_episodic
     ADD CONSTRAINT reflection_inbox_episodic_pkey PRIMARY KEY (user_id, memory_type, memory_id);
@@ -1908,7 +1909,7 @@ CREATE TABLE oxbow.reflection_inbox_fact (
     added_at timestamp with time zone DEFAULT now() NOT NULL,
     nominated boolean DEFAULT false NOT NULL
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');
 
 ALTER TABLE ONLY oxbow.reflection_inbox_fact
     ADD CONSTRAINT reflection_inbox_fact_pkey PRIMARY KEY (user_id, memory_type, memory_id);
@@ -1945,7 +1946,7 @@ CREATE TABLE oxbow.river_job (
     CONSTRAINT priority_in_range CHECK (((priority >= 1) AND (priority <= 4))),
     CONSTRAINT queue_length CHECK (((char_length(queue) > 0) AND (char_length(queue) < 128)))
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500', autovacuum_analyze_scale_factor='0.05');
+WITH (fillfactor='40', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY oxbow.river_job ALTER COLUMN args SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY oxbow.river_job ALTER COLUMN id SET DEFAULT nextval('oxbow.river_job_id_seq'::regclass);

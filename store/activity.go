@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// FoldActivity adds up to limit uses reported to oxbow.touch to their memories. It returns the
-// number of uses taken. Fewer than limit means that none are left.
+// FoldActivity adds up to limit reports of oxbow.touch to their memories. It returns the
+// number of reports taken. Fewer than limit means that none are left.
 func FoldActivity(ctx context.Context, db DB, limit int) (int, error) {
 	return one[int](ctx, db, "fold reported uses", `select oxbow.fold_activity($1)`, limit)
 }

@@ -30,9 +30,9 @@ func TestReconcile(t *testing.T) {
 	require.Equal(t, "I live in Porto", get[string](b, `select content from oxbow.recall('ann', 'where do I live') limit 1`))
 	require.Equal(t, "I live in Lisbon", get[string](b, `
 		select content from oxbow.recall('ann', 'where do I live', valid_as_of => now() - interval '1 day') limit 1`))
-	require.Equal(t, "fact home identity", get[string](b, `
-		select string_agg(category, ' ' order by content) from oxbow.memories where user_id = 'ann'`),
-		"a category is not changed, a missing one is added")
+	require.Equal(t, "none home identity", get[string](b, `
+		select string_agg(coalesce(category, 'none'), ' ' order by content) from oxbow.memories where user_id = 'ann'`),
+		"a category is not changed, a missing one is added unless it is fact")
 	require.Equal(t, "UPDATE another value of home rules-v1", get[string](b, `
 		select string_agg(concat_ws(' ', h.event, h.reason, h.actor), ', ') from oxbow.memories m,
 		  oxbow.history(m.user_id, m.id) h where m.content = 'I live in Lisbon' and h.event <> 'ADD'`))
@@ -75,8 +75,8 @@ func TestReconcileNames(t *testing.T) {
 	}
 	require.Equal(t, "Ada lives in Lisbon, 王明住在上海", get[string](b, `
 		select string_agg(content, ', ' order by content) from oxbow.memories where expired_at is not null`))
-	require.Equal(t, "identity identity fact fact fact identity", get[string](b, `
-		select string_agg(category, ' ' order by created_at, content) from oxbow.memories`))
+	require.Equal(t, "identity identity none none none identity", get[string](b, `
+		select string_agg(coalesce(category, 'none'), ' ' order by created_at, content) from oxbow.memories`))
 }
 
 // A person can take back a negation, whatever the policy of the category, and an end that was stated before stays.

@@ -270,10 +270,11 @@ func TestFlushActivity(t *testing.T) {
 	b := setup(t)
 	ids := b.insert("ann", "one", "two", "three")
 	b.exec(`select oxbow.touch('ann', array[$1, $1, $2]::uuid[])`, ids[0], ids[1])
-	b.exec(`insert into oxbow.activity (user_id, memory_id, at) select 'ann', $1, now() - interval '1 day'
+	b.exec(`insert into oxbow.activity (user_id, memory_ids, at) select 'ann', array[$1::uuid], now() - interval '1 day'
 		from generate_series(1, 2500)`, ids[2])
 	// activity of a memory that does not exist, and of another user's
-	b.exec(`insert into oxbow.activity (user_id, memory_id) values ('ann', gen_random_uuid()), ('bob', $1)`, ids[0])
+	b.exec(`insert into oxbow.activity (user_id, memory_ids)
+		values ('ann', array[gen_random_uuid()]), ('bob', array[$1::uuid])`, ids[0])
 	for range 2 {
 		b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
 			values ('flush_activity', 'default', 1, '{}')`)

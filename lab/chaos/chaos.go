@@ -216,7 +216,7 @@ func (r *run) begin(ctx context.Context) (err error) {
 		 on conflict (key) do update set value = oxbow.settings.value || excluded.value`,
 		`insert into oxbow.settings (key, value) values ('vector_index', '{"policy": "auto", "from": 100, "most": 8}')
 		 on conflict (key) do update set value = excluded.value`,
-		`insert into oxbow.job_schedules (kind, schedule) values ('molt', '10 seconds')`,
+		`insert into oxbow.job_schedules (kind, schedule) values ('molt', '10 seconds'), ('flush_activity', '10 seconds')`,
 		// the bonus for recent memories is poor, as "answer" uses old ones
 		`select oxbow.set_policy('molt_mode', 2), oxbow.set_policy('molt_answers', 8), oxbow.set_policy('molt_sample', 16),
 		  oxbow.set_policy('recall_recency', 6)`,

@@ -268,8 +268,8 @@ var plants = []plant{
 		  returning trait_id::text`},
 	{"orphan", "evidence", `delete from oxbow.memories_trait where id = (select trait_id from oxbow.trait_evidence
 		order by trait_id limit 1) returning id::text`},
-	{"orphan", "a use", `insert into oxbow.activity (user_id, memory_id) values ('user-00', gen_random_uuid())
-		returning memory_id::text`},
+	{"orphan", "a use", `insert into oxbow.activity (user_id, memory_ids) values ('user-00', array[gen_random_uuid()])
+		returning memory_ids[1]::text`},
 	{"orphan", "sources of a message", `delete from oxbow.messages where id = (select min(message_id::text)
 		from oxbow.memory_sources)::uuid returning id::text`},
 	{"job stuck", "one runs", `insert into oxbow.river_job (kind, queue, max_attempts, args, state, attempted_at)

@@ -241,6 +241,8 @@ func (k *checker) orphans() int {
 		from oxbow.trait_evidence e
 		where not exists (select from oxbow.trait_events t where t.user_id = e.user_id and t.trait_id = e.trait_id
 		and t.seq = e.event_seq)`)
+	sqls = append(sqls, `select a.user_id, i.id, 'a row of activity' from oxbow.activity a, unnest(a.memory_ids) i(id)
+		where not exists (select from oxbow.memories m where m.user_id = a.user_id and m.id = i.id)`)
 	for _, sql := range sqls {
 		k.none("orphan", "no reference to a missing row", sql)
 	}

@@ -11,9 +11,10 @@ begin
   if touch.at is null or not isfinite(touch.at) then
     perform oxbow.reject('at', touch.at::text, 'must be finite');
   end if;
-  insert into oxbow.activity (user_id, memory_id, used, at)
-  select touch.user_id, i.id, coalesce(touch.used, true), least(touch.at, now()) from unnest(touch.ids) i(id)
-   where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = i.id);
+  insert into oxbow.activity (user_id, memory_ids, used, at)
+  select touch.user_id, array_agg(i.id), coalesce(touch.used, true), least(touch.at, now()) from unnest(touch.ids) i(id)
+   where exists (select from oxbow.memories m where m.user_id = touch.user_id and m.id = i.id)
+  having count(*) > 0;
 end $$;
 call oxbow.grant_app('touch');
 

@@ -52,7 +52,7 @@ begin
 end $$;
 call oxbow.grant_worker('recount_terms');
 
--- fold_activity adds up to _limit reported accesses and uses to their memories and returns how many it
+-- fold_activity adds up to _limit reports of accesses and uses to their memories and returns how many it
 -- took. It deletes them in the same transaction, so none counts twice, and locks the memories in the order
 -- of users and ids.
 create or replace function oxbow.fold_activity(_limit integer) returns bigint
@@ -71,11 +71,13 @@ begin
     select user_id, id from oxbow.activity order by user_id, id limit _limit for update skip locked
   ), taken as (
     delete from oxbow.activity a using batch b where a.user_id = b.user_id and a.id = b.id
-    returning a.user_id, a.memory_id, a.at, a.used
+    returning a.user_id, a.memory_ids, a.at, a.used
+  ), named as (
+    select t.user_id, i.memory_id, t.at, t.used from taken t, unnest(t.memory_ids) i(memory_id)
   ), touched as (
     select user_id, memory_id, count(*) as times, max(at) as last, max(at) filter (where used) as used_at,
            count(*) filter (where used) as uses
-      from taken group by user_id, memory_id
+      from named group by user_id, memory_id
   ), locked as (
     select m.user_id, m.memory_type, m.id, m as old, u.times, u.last, u.used_at, u.uses
       from touched u join oxbow.memories m on m.user_id = u.user_id and m.id = u.memory_id
@@ -104,9 +106,9 @@ begin
                    'at', f.used_at, 'uses', f.uses, 'before', oxbow.weight_of(f.old, _now, r.rules),
                    'after', oxbow.weight_of(f.new, _now, r.rules)) order by r.user_id, (f.new).id)
             from folded f join rules r on r.user_id = (f.new).user_id where f.uses > 0),
-         (select array_agg(t.user_id) from taken t where t.used),
-         (select array_agg(t.memory_id) from taken t where t.used),
-         (select array_agg(t.at) from taken t where t.used)
+         (select array_agg(n.user_id) from named n where n.used),
+         (select array_agg(n.memory_id) from named n where n.used),
+         (select array_agg(n.at) from named n where n.used)
     into _taken, _used, _users, _ids, _at;
   perform oxbow.use_links(_users, _ids, _at);
   for _use in

@@ -141,7 +141,7 @@ begin
     case r.operation
       when 'UPDATE' then
         updated := updated + (r.of = r.target)::integer;
-        _policy := coalesce(_policies ->> coalesce(r.category, oxbow.category_of(old.category)), r.policy);
+        _policy := coalesce(_policies ->> coalesce(r.category, oxbow.category_of(old.category), 'fact'), r.policy);
         _began := coalesce(old.valid_at, old.created_at);
         -- the start may be stated later, so the order of the statements decides; what an application stored counts as
         -- stated then

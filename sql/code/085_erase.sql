@@ -218,10 +218,10 @@ begin
    where t.user_id = _user_id and t.topic = any(_topics)
      and not exists (select from oxbow.topic_fragments f where f.user_id = t.user_id and f.topic = t.topic);
   -- flush_activity is deleting locked rows; it waits for this transaction to add to the memory
-  delete from oxbow.activity a
+  update oxbow.activity a set memory_ids = array_remove(a.memory_ids, _id)
    where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l
-                   where l.user_id = _user_id and l.memory_id = _id for update skip locked);
+                   where l.user_id = _user_id and _id = any(l.memory_ids) for update skip locked);
   get diagnostics _n = row_count;
   _rows := oxbow.add_counts(_rows, jsonb_build_object('activity', _n));
   -- the history of the previous version quotes the erased content and the reason for it

@@ -175,10 +175,10 @@ begin
   delete from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids);
   get diagnostics _n = row_count;
   -- flush_activity is deleting locked rows; it waits for this transaction to add to the memories
-  delete from oxbow.activity a
+  update oxbow.activity a set memory_ids = array(select i.id from unnest(a.memory_ids) i(id) where i.id <> all (_ids))
    where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l
-                   where l.user_id = _user_id and l.memory_id = any (_ids) for update skip locked);
+                   where l.user_id = _user_id and l.memory_ids && _ids for update skip locked);
 
   perform oxbow.erase_documents_from_jobs(_user_id, _ids);
   return _n;

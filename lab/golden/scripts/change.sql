@@ -76,7 +76,8 @@ select oxbow.restore('nora', golden.id(112));
 
 -- name: touch
 select oxbow.touch('nora', array[golden.id(102), golden.id(115), golden.id(115), golden.id(999)]);
-select memory_id, count(*) from oxbow.activity where user_id = 'nora' group by 1 order by 1;
+select i.memory_id, count(*) from oxbow.activity a, unnest(a.memory_ids) i(memory_id) where a.user_id = 'nora'
+ group by 1 order by 1;
 
 -- name: after the touch
 -- $ oxbow work --until-idle
