@@ -56,7 +56,7 @@ func (w *judgeWorker) judge(ctx context.Context, job *river.Job[JudgeArgs]) erro
 		return err
 	}
 	if len(messages) == 0 || !messages[len(messages)-1].Fresh {
-		return completing(ctx, w.DB, job, func(pgx.Tx) error { return nil })
+		return completing(ctx, w.DB, job, func(tx pgx.Tx) error { return w.succeed(ctx, tx, job.Args) })
 	}
 	messages = fewer(messages, job.Attempt)
 	turns, questions := turnsOf(messages)
@@ -84,16 +84,21 @@ func (w *judgeWorker) judge(ctx context.Context, job *river.Job[JudgeArgs]) erro
 		if err := complete(ctx, tx, job); err != nil {
 			return err
 		}
-		left, err := store.TurnsToJudge(ctx, tx, userID, sessionID, 1)
-		if err != nil || len(left) == 0 || !left[len(left)-1].Fresh {
-			return err
-		}
-		return enqueue(ctx, tx, job.Args)
+		return w.succeed(ctx, tx, job.Args)
 	})
 	if err == nil {
 		failpoint.Reach(failpoint.JudgeCommitted)
 	}
 	return err
+}
+
+// succeed enqueues another job if messages remain to be judged.
+func (w *judgeWorker) succeed(ctx context.Context, tx pgx.Tx, args JudgeArgs) error {
+	left, err := store.TurnsToJudge(ctx, tx, args.UserID, args.SessionID, 1)
+	if err != nil || len(left) == 0 || !left[len(left)-1].Fresh {
+		return err
+	}
+	return enqueue(ctx, tx, args)
 }
 
 // fewer halves the fresh messages with each attempt, because an answer about many may be unusable, such as too long.

@@ -41,6 +41,22 @@ func TestJudgeWhileExtracting(t *testing.T) {
 	require.NoError(t, store.WriteSignals(t.Context(), b.pool, "ann", "s", turns, "judge", nil))
 }
 
+// While a job finds nothing to judge, an extraction adds something. The job that it enqueues is skipped as a duplicate.
+func TestJudgeAtTheEndOfAnother(t *testing.T) {
+	b := setup(t)
+	b.exec(`insert into oxbow.messages (user_id, session_id, seq, role, content) values
+		('ann', 's', 1, 'assistant', 'Green.'), ('ann', 's', 2, 'user', 'No, that is wrong, it is blue.')`)
+	b.exec(`delete from oxbow.river_job`)
+	b.exec(`create function extract_meanwhile() returns trigger language plpgsql security definer as $$ begin
+		update oxbow.messages set extracted_at = now(); return new; end $$`)
+	b.exec(`create trigger extract_meanwhile before update on oxbow.river_job for each row
+		when (new.kind = 'judge' and new.state = 'completed') execute function extract_meanwhile()`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args)
+		values ('judge', 'reflect', 25, '{"user_id": "ann", "session_id": "s"}')`)
+	require.NoError(t, b.drain())
+	require.Equal(t, 1, b.count(`oxbow.feedback_signals where kind = 'correction'`))
+}
+
 // What a person asks an assistant to do from now on is heard once, replaced and taken back, in both languages.
 func TestHearInstructions(t *testing.T) {
 	b := setup(t)
