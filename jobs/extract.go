@@ -141,7 +141,12 @@ func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[Ex
 	if err := complete(ctx, tx, job); err != nil {
 		return did, err
 	}
-	if e.Session.Ended || did.Indexed {
+	// It may have ended during the extraction; the job of its end has then yielded to this one.
+	ended, err := store.SessionEnded(ctx, tx, e.Session.UserID, e.Session.ID)
+	if err != nil {
+		return did, err
+	}
+	if ended || did.Indexed {
 		if err := enqueue(ctx, tx, CheckTriggerArgs{UserID: e.Session.UserID}); err != nil {
 			return did, err
 		}

@@ -17,7 +17,6 @@ import (
 type Session struct {
 	UserID string
 	ID     string
-	Ended  bool
 	Due    bool    // enough messages wait, or no more are expected
 	Jobs   []int64 // other waiting extract jobs of the session; the messages they were enqueued for are visible
 	Number int64   // the user's counter of extractions that wrote something
@@ -28,7 +27,7 @@ type Session struct {
 // messages are ignored.
 func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (Session, error) {
 	return one[Session](ctx, db, "read the session", `
-		select $1::text as user_id, $2::text as id, w.jobs, x.number, s.ended_at is not null as ended,
+		select $1::text as user_id, $2::text as id, w.jobs, x.number,
 		       s.ended_at is not null or w.later = 0 or (
 		         select count(*) from (select from oxbow.messages m where m.user_id = $1 and m.session_id = $2
 		           and m.extracted_at is null and m.extract_failures = 0 limit 1000) m)
@@ -37,6 +36,13 @@ func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (
 		  from oxbow.waiting_extractions($1, $2, $3) w
 		  left join oxbow.extractions x on x.user_id = $1
 		  left join oxbow.sessions s on s.user_id = $1 and s.id = $2`, userID, id, present)
+}
+
+// SessionEnded reports whether a conversation has ended.
+func SessionEnded(ctx context.Context, db DB, userID, id string) (bool, error) {
+	return one[bool](ctx, db, "look whether the session has ended", `
+		select exists (select from oxbow.sessions s where s.user_id = $1 and s.id = $2 and s.ended_at is not null)`,
+		userID, id)
 }
 
 // SessionMessages returns at most limit messages of a session to extract from, preceded by up to

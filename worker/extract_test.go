@@ -356,6 +356,22 @@ func TestEndSession(t *testing.T) {
 	require.ErrorContains(t, err, "session_id must not be of a session that has ended")
 }
 
+// A conversation ends while its last messages, of which nothing is kept, are being extracted. The job of the end leaves
+// the session to that extraction, which then also requests the reflection.
+func TestEndSessionDuringItsExtraction(t *testing.T) {
+	b := setup(t)
+	l := b.listen()
+	b.waiting("ann", "Saw a heron")
+	l.before = func(int, reasoner.Conversation) (*reasoner.Extraction, error) {
+		b.exec(`select oxbow.end_session('ann', 's1'); delete from oxbow.river_job where state = 'available'`)
+		return nil, nil
+	}
+	b.say("ann", "s1", "hello")
+	b.work()
+	require.Len(t, l.heard, 1)
+	require.Equal(t, 1, b.count(`oxbow.reflection_cycles where trigger_type = 'session_end'`))
+}
+
 // Many waiting messages are extracted immediately; fewer wait until the session has been quiet for a while.
 func TestBurstsAreExtractedTogether(t *testing.T) {
 	b := setup(t)
