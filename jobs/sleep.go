@@ -98,7 +98,7 @@ func (w *sleepWorker) sleep(ctx context.Context, job *river.Job[SleepArgs]) erro
 		return err
 	}
 	if q == nil {
-		return w.end(ctx, job, false)
+		return completing(ctx, w.DB, job, func(tx pgx.Tx) error { return w.rest(ctx, tx, s) })
 	}
 	memories, err := store.MemoriesAbout(ctx, w.DB, s.User, s.Person, s.Now, q.Content, night.Recalls)
 	if err != nil {
@@ -206,6 +206,19 @@ func (w *sleepWorker) answer(ctx context.Context, job *river.Job[SleepArgs], s *
 		w.Observer.Reflected(*outcome)
 	}
 	return err
+}
+
+// rest ends a night without an open question. A reflection that finished since then may have brought one, but planned no
+// night, because this one had not ended.
+func (w *sleepWorker) rest(ctx context.Context, tx pgx.Tx, s *reflection.Snapshot) error {
+	if err := store.EndNight(ctx, tx, s.User, s.Now, false); err != nil {
+		return err
+	}
+	q, err := store.NextQuestion(ctx, tx, s.User)
+	if err != nil || q == nil {
+		return err
+	}
+	return store.PlanNight(ctx, tx, s.User, s.Now)
 }
 
 // end ends the night.

@@ -99,6 +99,23 @@ func TestSleepAnswersOpenQuestions(t *testing.T) {
 	require.Equal(t, held, s.held("ann"))
 }
 
+// While a night without a question ends, a reflection brings one, but plans no night, because one is going on.
+func TestSleepEndsDuringReflection(t *testing.T) {
+	s := newSleeper(t)
+	s.sweep(nightTime)
+	require.Equal(t, "infinity", s.due())
+	s.exec(`create function reflect_meanwhile() returns trigger language plpgsql security definer as $$ begin
+		insert into oxbow.trait_clues (user_id, key, memory_type, memory_id, content, session_key, observed_at)
+		select user_id, 'herons', memory_type, id, 'Likes herons.', 's', now() from oxbow.memories where content ~ 'heron';
+		perform oxbow.plan_night('ann', now());
+		return new; end $$`)
+	s.exec(`create trigger reflect_meanwhile before update on oxbow.river_job for each row
+		when (new.kind = 'sleep' and new.state = 'completed') execute function reflect_meanwhile()`)
+	s.exec("update oxbow.nights set due_at = $1", nightTime)
+	s.sweep(nightTime.Add(time.Hour))
+	require.Equal(t, 1, s.count("oxbow.nights where due_at = '2026-03-03 01:00+00'"))
+}
+
 // Deep reflection waits for a conversation to end, ends with the quiet hours, and keeps to its budget.
 func TestSleepGivesWay(t *testing.T) {
 	s := newSleeper(t)
