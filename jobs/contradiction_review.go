@@ -87,14 +87,10 @@ func (w *contradictionReviewWorker) resume(ctx context.Context, tx pgx.Tx, args 
 	} else if due {
 		return follow(ctx, tx, args)
 	}
-	more, err := store.InboxHasMore(ctx, tx, args.UserID)
-	if err != nil || !more {
-		return err
-	}
-	if args.TriggerType == "" { // sweep enqueued the review, so no reflection waits for it
+	if args.TriggerType == "" { // sweep or sleep enqueued the review, so no reflection waits for it
 		return enqueue(ctx, tx, CheckTriggerArgs{UserID: args.UserID})
 	}
-	return follow(ctx, tx, ReflectArgs(args))
+	return follow(ctx, tx, ReflectArgs(args)) // plans the night if the inbox is empty
 }
 
 // nextReview decides on the trait that has waited longest for a review. It returns nil if none

@@ -177,6 +177,17 @@ func TestReviewDueAtTheEndOfAnother(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.memories_trait where trait_review_due_at is not null`))
 }
 
+// A reflection whose last batch leads to a review has finished after the review. It then plans the night.
+func TestReviewPlansTheNight(t *testing.T) {
+	b := setup(t)
+	s := b.script(morning)
+	b.contradicted("ann")
+	b.enqueue("reflect", "ann")
+	require.NoError(t, b.drain())
+	require.Len(t, s.cases, 1)
+	require.Equal(t, 1, b.count(`oxbow.nights where due_at < 'infinity'`))
+}
+
 // If a reasoner gives only invalid answers about a case, the trait is kept.
 func TestNonsenseAboutACase(t *testing.T) {
 	b := setup(t)
