@@ -140,6 +140,9 @@ func (r *run) refusals(out io.Writer) error {
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		fmt.Fprintf(out, "  %d × %s\n", reasons[reason], reason)
 	}
+	if r.served.tokens.Answers == 0 { // what the rules refuse is no part of an answer
+		return nil
+	}
 	var err error
 	for _, purpose := range slices.Sorted(maps.Keys(comparable)) {
 		fmt.Fprintf(out, "%s: %d parts of the answers had to be refused for reasons to compare, %d are recorded.\n", purpose,
