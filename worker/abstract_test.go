@@ -125,6 +125,7 @@ func TestConclusionsFollowTheirSources(t *testing.T) {
 		for i := range n {
 			b.note("ann", fmt.Sprintf("Went running in the park, round %d", i+1), fmt.Sprintf("2026-10-%02d 10:00Z", i+1), "")
 		}
+		b.others("ann")
 		b.work()
 		require.Len(b, b.conclusions("ann"), 1)
 	}
