@@ -33,7 +33,8 @@ import (
 // Config configures a Worker. Only DatabaseURL is required.
 type Config struct {
 	// DatabaseURL is the connection string of the database. It may contain pgx parameters such as
-	// pool_max_conns or, for a pooler in transaction mode, default_query_exec_mode=exec.
+	// pool_max_conns, the maximum number of connections (default: one more than the CPUs, at least 5), or, for a
+	// pooler in transaction mode, default_query_exec_mode=exec.
 	DatabaseURL string
 	// Embedding selects the embedding provider. Default: the local one.
 	Embedding EmbeddingConfig
@@ -215,8 +216,9 @@ func (c Config) openPool(ctx context.Context) (*pgxpool.Pool, error) {
 		return nil, err
 	}
 	if !strings.Contains(c.DatabaseURL, "pool_max_conns") {
-		// one for each job, and 6 for River's own fetching, completing, listening and leader election
-		cfg.MaxConns = int32(c.Concurrency + defaultWorkers + reflectWorkers + extractWorkers + 6)
+		// One listens. Jobs need the rest for short statements, not while they call a model. More than one for each CPU
+		// makes nothing faster, and each takes about 20 MB of PostgreSQL.
+		cfg.MaxConns++
 	}
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "oxbow worker " + hostname()

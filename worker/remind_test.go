@@ -132,7 +132,7 @@ func TestRemind(t *testing.T) {
 	require.Contains(t, hooks[0].DisabledBy, "410")
 	require.Len(t, hooks[0].Deliveries, 5)
 	require.Contains(t, hooks[0].Deliveries[0].Status, "410")
-	require.Contains(t, hooks[0].Deliveries[4].Status, "500")
+	require.Contains(t, hooks[0].Deliveries[3].Status+hooks[0].Deliveries[4].Status, "500", "the first two, in any order")
 	remind(day.AddDate(0, 0, 2).Add(9 * time.Hour))
 	require.Len(t, far.said, 5, "a disabled webhook gets nothing")
 	require.Equal(t, 4, count(`state = 'due'`))

@@ -141,12 +141,13 @@ func TestReviewsAreNotLost(t *testing.T) {
 		and state in ('scheduled', 'available') and attempt = 0`))
 	require.Equal(t, 1, b.count(`oxbow.memories_trait where trait_review_due_at is not null`))
 
+	tried := len(s.cases) // more than once on a busy machine
 	b.exec(`delete from oxbow.river_job where kind = 'contradiction_review'`)
 	b.exec(`insert into oxbow.users (user_id, opted_out) values ('bob', true)`)
 	s.judge = nil
 	b.sweep()
 	require.Zero(t, b.count(`oxbow.memories_trait where trait_review_due_at is not null`))
-	require.Len(t, s.cases, 2)
+	require.Len(t, s.cases, tried+1)
 	b.sweep()
 	require.Equal(t, 1, b.count(`oxbow.river_job where kind = 'contradiction_review' and args ->> 'user_id' = 'ann'
 		and state = 'completed'`)-1, "one for it, and one that found nothing more")
