@@ -1,11 +1,10 @@
 -- Settings of River's job table, and the schedules of periodic jobs.
 
 -- A job row is updated twice and deleted soon. With the default settings, autovacuum would wait until most
--- of a busy queue is dead, and fetching jobs steps over dead rows. With room for the updates in its page, only the INSERT
--- may extend the table: processes that extend it at the same time each add 20 pages. The ids of 128 memories are random
+-- of a busy queue is dead, and fetching jobs steps over dead rows. The ids of 128 memories are random
 -- digits: compressing them costs more than writing the rest of the job.
 alter table oxbow.river_job
-  set (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500,
+  set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500,
        autovacuum_analyze_scale_factor = 0.05),
   alter args set storage external;
 
@@ -49,5 +48,5 @@ drop index oxbow.river_job_extract_idx, oxbow.river_job_user_idx;
 create index river_job_args_index on oxbow.river_job using gin (args);
 create index river_job_metadata_index on oxbow.river_job using gin (metadata);
 alter table oxbow.river_job
-  reset (fillfactor, autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold, autovacuum_analyze_scale_factor),
+  reset (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold, autovacuum_analyze_scale_factor),
   alter args set storage extended;

@@ -10,7 +10,7 @@ CREATE TABLE oxbow.activity (
     at timestamp with time zone DEFAULT now() NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='100');
-ALTER TABLE ONLY oxbow.activity ALTER COLUMN memory_ids SET STORAGE EXTERNAL;
+ALTER TABLE ONLY oxbow.activity ALTER COLUMN memory_ids SET STORAGE MAIN;
 
 ALTER TABLE oxbow.activity ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME oxbow.activity_id_seq
@@ -1946,7 +1946,7 @@ CREATE TABLE oxbow.river_job (
     CONSTRAINT priority_in_range CHECK (((priority >= 1) AND (priority <= 4))),
     CONSTRAINT queue_length CHECK (((char_length(queue) > 0) AND (char_length(queue) < 128)))
 )
-WITH (fillfactor='40', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500', autovacuum_analyze_scale_factor='0.05');
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY oxbow.river_job ALTER COLUMN args SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY oxbow.river_job ALTER COLUMN id SET DEFAULT nextval('oxbow.river_job_id_seq'::regclass);
