@@ -82,6 +82,7 @@ func TestPeriodicJobs(t *testing.T) {
 	b := setup(t)
 	ids := b.insert("ann", "I like tea")
 	b.exec(`select oxbow.touch('ann', $1)`, ids)
+	b.exec(`insert into oxbow.sensory (user_id, content) values ('ann', 'tick')`)
 	b.exec(`delete from oxbow.river_job`)
 	b.exec(`update oxbow.memories set created_at = now() - interval '1 hour'`)
 	b.run()
