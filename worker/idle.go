@@ -101,10 +101,14 @@ func (w *Worker) waitUntilIdle(
 			if err != nil || oldest == 0 || oldest == folded { // equal to folded: folding failed
 				return left, err
 			}
-			if _, err := client.Insert(ctx, jobs.FlushActivityArgs{}, nil); err != nil {
+			inserted, err := client.Insert(ctx, jobs.FlushActivityArgs{}, nil)
+			if err != nil {
 				return left, fmt.Errorf("enqueue flush_activity: %w", err)
 			}
-			idle, folded = 0, oldest
+			idle = 0
+			if !inserted.UniqueSkippedAsDuplicate { // the job of another worker may have read before the activity
+				folded = oldest
+			}
 		}
 		select {
 		case <-ctx.Done():

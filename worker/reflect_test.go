@@ -177,6 +177,37 @@ func TestIdleFoldsActivity(t *testing.T) {
 		"without activity there is nothing to fold")
 }
 
+// It also folds activity that the flush_activity job of another worker came too early for.
+func TestIdleFoldsActivityAfterAnother(t *testing.T) {
+	b := setup(t)
+	ids := b.insert("ann", "a memory")
+	b.exec(`select oxbow.touch('ann', $1)`, ids)
+	w := b.worker()
+	client, err := w.client(nil, time.Second)
+	require.NoError(t, err)
+	idle, begun := 0, false
+	require.NoError(t, w.RunUntilIdle(t.Context(), func(left store.Backlog) {
+		switch idle++; {
+		case left.Now > 0 || left.Soon > 0: // the other worker's job ends
+			idle = 0
+			b.exec(`update oxbow.river_job set state = 'completed', finalized_at = now()
+				where kind = 'flush_activity' and state = 'running' and attempted_by is null`)
+		case idle == 2 && !begun: // the other worker's job runs while this worker enqueues its own
+			begun = true
+			require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+				if _, err := client.InsertTx(t.Context(), tx, jobs.FlushActivityArgs{}, nil); err != nil {
+					return err
+				}
+				_, err := tx.Exec(t.Context(), `update oxbow.river_job set state = 'running' where kind = 'flush_activity'`)
+				return err
+			}))
+		}
+	}))
+	require.True(t, begun)
+	require.Zero(t, b.count(`oxbow.activity`))
+	require.Equal(t, 1, b.count(`oxbow.memories where access_count = 1`))
+}
+
 func TestReflectOptedOut(t *testing.T) {
 	b := setup(t)
 	b.insert("ann", numbered(10, "memory")...)
