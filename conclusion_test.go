@@ -12,9 +12,9 @@ import (
 func TestConclusions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for i := range 5 {
+	for i := range 5 { // only all of them together are due for reflection
 		_, err := b.pool.Exec(t.Context(), `insert into oxbow.memories (user_id, memory_type, content, valid_at, importance)
-			values ('ann', 'episodic', $1, now() - $2 * interval '1 day', 1)`, fmt.Sprintf("Went running, round %d", i), 9-i)
+			values ('ann', 'episodic', $1, now() - $2 * interval '1 day', 0.6)`, fmt.Sprintf("Went running, round %d", i), 9-i)
 		require.NoError(t, err)
 	}
 	b.work(t)

@@ -11,9 +11,11 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/llm/llmtest"
 )
 
-// note stores an episode that is due for reflection together with three others.
+// note stores an episode that is due for reflection together with two others. With one embed job at a time, the next
+// work embeds all that are new before it reflects on any.
 func (b *bundle) note(user, content, at, agent string) {
 	b.Helper()
+	b.cfg.Concurrency = 1
 	b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, agent_id, importance, session_id)
 		values ($1, 'episodic', $2, $3::timestamptz, nullif($4, ''), 1, 'talk ' || ($3::timestamptz)::date)`, user, content,
 		at, agent)

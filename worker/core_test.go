@@ -8,9 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// live stores the notes of the last n days, one after the other, and reflects after every cycle days.
+// live stores the notes of the last n days, one after the other, and reflects after every cycle days on all that are
+// new, because one embed job at a time embeds them together.
 func (b *bundle) live(n, cycle int, at string, notes ...string) {
 	b.Helper()
+	b.cfg.Concurrency = 1
 	for day := range n {
 		for _, note := range notes {
 			b.exec(`insert into oxbow.memories (user_id, memory_type, content, valid_at, session_id, importance)
@@ -107,6 +109,7 @@ func TestThreeLateNights(t *testing.T) {
 // Self-descriptions of two tendencies lead to a dimension, many pastimes or not. More than one core trait is possible.
 func TestCoreTraitsBesidesPastimes(t *testing.T) {
 	b := setup(t)
+	b.cfg.Concurrency = 1 // as in live
 	said := []string{"I'm a very organized person", "I am disciplined", "I'm rigorous", "I'm reliable", "I'm a perfectionist",
 		"I am tidy, and I tidied my desk", "I'm curious", "Looked up how magnets work", "I am creative", "Came up with another idea"}
 	hobbies := []string{"Went running", "Went swimming in the lake", "Painted a watercolour", "Played the piano", "Went hiking",
