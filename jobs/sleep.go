@@ -208,8 +208,8 @@ func (w *sleepWorker) answer(ctx context.Context, job *river.Job[SleepArgs], s *
 	return err
 }
 
-// rest ends a night without an open question. A reflection that finished since then may have brought one, but planned no
-// night, because this one had not ended.
+// rest ends a night without an open question. A reflection that finished since then may have brought one, but planned
+// no night, because this one had not ended.
 func (w *sleepWorker) rest(ctx context.Context, tx pgx.Tx, s *reflection.Snapshot) error {
 	if err := store.EndNight(ctx, tx, s.User, s.Now, false); err != nil {
 		return err
