@@ -1,4 +1,5 @@
-# The image contains only the program and its licenses: no shell, no package manager. It runs as an unprivileged user and writes nothing.
+# The image contains only the program and its licenses: no shell, no package manager. It runs as an unprivileged user
+# and writes nothing.
 #
 #   docker build -t oxbow .
 #   docker buildx build --platform linux/amd64,linux/arm64 -t oxbow .
