@@ -12,7 +12,7 @@ import (
 func TestConclusions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for i := range 5 { // only all of them together are due for reflection
+	for i := range 5 { // due for reflection only together
 		_, err := b.pool.Exec(t.Context(), `insert into oxbow.memories (user_id, memory_type, content, valid_at, importance)
 			values ('ann', 'episodic', $1, now() - $2 * interval '1 day', 0.6)`, fmt.Sprintf("Went running, round %d", i), 9-i)
 		require.NoError(t, err)

@@ -237,7 +237,7 @@ func (w *abstractWorker) word(ctx context.Context, job *river.Job[AbstractArgs],
 	return result, nil
 }
 
-// objection returns why a conclusion is not drawn; empty: it is.
+// objection returns why a conclusion is not drawn, or "" if it is.
 func objection(policies *abstraction.Policies, g abstraction.Group, text string) string {
 	least := policies.Fragments
 	if g.Denies {
@@ -251,7 +251,7 @@ func objection(policies *abstraction.Policies, g abstraction.Group, text string)
 	case isSensitive:
 		return "it is about a sensitive matter"
 	case secrets.Any(text):
-		return "it has a secret"
+		return "it contains a secret"
 	}
 	return ""
 }

@@ -79,8 +79,8 @@ func (w *contradictionReviewWorker) review(ctx context.Context, job *river.Job[C
 	return err
 }
 
-// resume enqueues the reflection that waits for the reviews, when nothing is left to review. It looks again, because the job
-// of a reflection that found something to review while this job ran was skipped as a duplicate.
+// resume enqueues the reflection that waits for the reviews, if nothing is left to review. It looks again, because a
+// reflection may have found something to review while this job ran, and its review job was then skipped as a duplicate.
 func (w *contradictionReviewWorker) resume(ctx context.Context, tx pgx.Tx, args ContradictionReviewArgs) error {
 	if due, err := store.ReviewDue(ctx, tx, args.UserID); err != nil {
 		return err

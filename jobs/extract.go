@@ -141,7 +141,7 @@ func (w *extractWorker) finish(ctx context.Context, tx pgx.Tx, job *river.Job[Ex
 	if err := complete(ctx, tx, job); err != nil {
 		return did, err
 	}
-	// It may have ended during the extraction; the job of its end has then yielded to this one.
+	// The session may have ended during the extraction. The job enqueued at its end has then yielded to this one.
 	ended, err := store.SessionEnded(ctx, tx, e.Session.UserID, e.Session.ID)
 	if err != nil {
 		return did, err

@@ -205,8 +205,8 @@ func held(groups [][]store.Near) [][]reasoner.Held {
 	return all
 }
 
-// admitted returns the valid decisions, and why it refused others or memories of them. A valid decision has enough
-// memories, all of one group and in no other decision, and at most one of them is a merged memory.
+// admitted returns the valid decisions, and the reasons for refusing other decisions or single memories. A valid
+// decision has enough memories, all of one group and in no other decision, and at most one of them is a merged memory.
 func admitted(same []reasoner.Same, groups [][]store.Near) (all []reasoner.Same, refused []string) {
 	in := map[uuid.UUID]int{}
 	nominated := map[uuid.UUID]store.Near{}
@@ -234,7 +234,7 @@ func admitted(same []reasoner.Same, groups [][]store.Near) (all []reasoner.Same,
 		case !enough(members):
 			refused = append(refused, "it has too few memories")
 		case text == "" || secrets.Any(text):
-			refused = append(refused, "it has a secret or no content")
+			refused = append(refused, "it contains a secret or is empty")
 		default:
 			all = append(all, reasoner.Same{Memories: ids, Content: text})
 		}

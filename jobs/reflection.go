@@ -174,7 +174,7 @@ func (c Config) call(ctx context.Context, userID string, cycle uuid.UUID, job in
 	return err
 }
 
-// logDropped logs why a part of a model's answer is not used, but not the part.
+// logDropped logs why a part of a model's answer is not used. It does not log the text of that part.
 func (c Config) logDropped(ctx context.Context, purpose, reason string) {
 	if !c.Offline {
 		c.Logger.InfoContext(ctx, "dropped a part of a model's answer", "purpose", purpose, "reason", secrets.Mask(reason))

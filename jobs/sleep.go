@@ -208,8 +208,8 @@ func (w *sleepWorker) answer(ctx context.Context, job *river.Job[SleepArgs], s *
 	return err
 }
 
-// rest ends a night without an open question. A reflection that finished since then may have brought one, but planned
-// no night, because this one had not ended.
+// rest ends a night that found no open question. A reflection may have raised one in the meantime, but planned no
+// night, because this one had not ended. In that case rest plans the next night.
 func (w *sleepWorker) rest(ctx context.Context, tx pgx.Tx, s *reflection.Snapshot) error {
 	if err := store.EndNight(ctx, tx, s.User, s.Now, false); err != nil {
 		return err

@@ -51,7 +51,7 @@ create table oxbow.activity (
   at         timestamptz not null default now(),
   primary key (user_id, id)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 100);
-alter table oxbow.activity alter memory_ids set storage main; -- compressed, but only long ones out of line
+alter table oxbow.activity alter memory_ids set storage main; -- compressed; only long ones are stored out of line
 
 -- The events that changed the weights of memories (docs/weight.md). Rows are only added, and settle deletes old ones.
 create table oxbow.weight_log (

@@ -1,7 +1,7 @@
 -- Reflection: its inbox, its cycles, and calls to language models.
 
 -- Facts and episodes not yet reflected on, with the values that decide when and in what order to reflect.
--- Each row is updated once (nominated). With room for that in its page, the indexes do not change.
+-- Each row is updated once (nominated). With room for the new version in its page, the indexes do not change.
 create table oxbow.reflection_inbox (
   user_id     text not null,
   memory_type oxbow.memory_type not null,

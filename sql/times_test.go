@@ -124,7 +124,7 @@ func TestQueryTimes(t *testing.T) {
 	}
 }
 
-// A question may repeat a time as often as it likes, and name any number of them.
+// A time that a question repeats counts once, and at most 40 different ones are read.
 func TestManyTimes(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
@@ -165,7 +165,7 @@ func TestRecallOfRelativeTimes(t *testing.T) {
 	}
 }
 
-// Recall finds a plan by how long from now it is.
+// Recall finds a plan if the question says how long from now it is.
 func TestRecallOfPlans(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

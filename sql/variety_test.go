@@ -115,7 +115,7 @@ func TestThirteenLunches(t *testing.T) {
 	}
 }
 
-// A short list begins as a long one does, however many results only repeat others.
+// A short list of results is the beginning of a long one, however many results only repeat others.
 func TestRepetitionsDoNotChangeTheOrder(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

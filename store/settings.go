@@ -48,14 +48,15 @@ func ReadChannelWeights(ctx context.Context, db DB) (ChannelWeights, error) {
 		`select text, vector, entity, nearest from oxbow.channel_weights()`)
 }
 
-// Similarities are cosine similarities of a question: to the given memories, and the median of those to all others, if any.
+// Similarities are the cosine similarities of a question to the given memories, and the median of its similarities to
+// all others; nil if there are no others.
 type Similarities struct {
 	Given  []float64
 	Others *float64
 }
 
-// ReadSimilarities returns the similarities of a question to the embedded memories of a user, of which ids names some by
-// their id or external id.
+// ReadSimilarities returns the similarities of a question to the embedded memories of a user. ids has the ids or
+// external ids of the given memories.
 func ReadSimilarities(ctx context.Context, db DB, userID string, embedding []float32, ids []string) (Similarities, error) {
 	return one[Similarities](ctx, db, "compare a question with memories", `
 		select coalesce(array_agg(s.similarity) filter (where s.given), '{}') as given,

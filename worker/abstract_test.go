@@ -12,7 +12,7 @@ import (
 )
 
 // note stores an episode that is due for reflection together with two others. With one embed job at a time, the next
-// work embeds all that are new before it reflects on any.
+// work embeds all new memories before it reflects on any.
 func (b *bundle) note(user, content, at, agent string) {
 	b.Helper()
 	b.cfg.Concurrency = 1
@@ -230,7 +230,7 @@ func TestConclusionAboutAPerson(t *testing.T) {
 	}
 }
 
-// What a model proposes, but must not, is in the log without its text.
+// The log has the reason why a model's proposal was refused, but not the text.
 func TestRefusedProposalsOfAModelAreLogged(t *testing.T) {
 	b := setup(t)
 	server := llmtest.New(t)

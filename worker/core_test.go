@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// live stores the notes of the last n days, one after the other, and reflects after every cycle days on all that are
-// new, because one embed job at a time embeds them together.
+// live stores the notes of the last n days, one after the other, and reflects after every cycle days. Only one embed
+// job runs at a time, so it embeds all new notes together, and each reflection sees all of them.
 func (b *bundle) live(n, cycle int, at string, notes ...string) {
 	b.Helper()
 	b.cfg.Concurrency = 1

@@ -356,8 +356,8 @@ func TestEndSession(t *testing.T) {
 	require.ErrorContains(t, err, "session_id must not be of a session that has ended")
 }
 
-// A conversation ends while its last messages, of which nothing is kept, are being extracted. The job of the end leaves
-// the session to that extraction, which then also requests the reflection.
+// A conversation ends while its last messages, of which nothing is kept, are being extracted. The job enqueued at its
+// end leaves the session to that extraction, which then also requests the reflection.
 func TestEndSessionDuringItsExtraction(t *testing.T) {
 	b := setup(t)
 	l := b.listen()

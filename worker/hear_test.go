@@ -41,7 +41,8 @@ func TestJudgeWhileExtracting(t *testing.T) {
 	require.NoError(t, store.WriteSignals(t.Context(), b.pool, "ann", "s", turns, "judge", nil))
 }
 
-// While a job finds nothing to judge, an extraction adds something. The job that it enqueues is skipped as a duplicate.
+// While a job finds nothing to judge, an extraction adds something. The judge job that the extraction enqueues is
+// skipped as a duplicate.
 func TestJudgeAtTheEndOfAnother(t *testing.T) {
 	b := setup(t)
 	b.exec(`insert into oxbow.messages (user_id, session_id, seq, role, content) values

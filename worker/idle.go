@@ -106,7 +106,7 @@ func (w *Worker) waitUntilIdle(
 				return left, fmt.Errorf("enqueue flush_activity: %w", err)
 			}
 			idle = 0
-			if !inserted.UniqueSkippedAsDuplicate { // the job of another worker may have read before the activity
+			if !inserted.UniqueSkippedAsDuplicate { // otherwise another worker's job may have read too early
 				folded = oldest
 			}
 		}

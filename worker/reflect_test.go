@@ -177,7 +177,7 @@ func TestIdleFoldsActivity(t *testing.T) {
 		"without activity there is nothing to fold")
 }
 
-// It also folds activity that the flush_activity job of another worker came too early for.
+// It also folds activity that another worker's flush_activity job came too early to see.
 func TestIdleFoldsActivityAfterAnother(t *testing.T) {
 	b := setup(t)
 	ids := b.insert("ann", "a memory")

@@ -153,7 +153,8 @@ func TestReviewsAreNotLost(t *testing.T) {
 		and state = 'completed'`)-1, "one for it, and one that found nothing more")
 }
 
-// While a review finds nothing to do, a reflection finds something. The job that it enqueues is skipped as a duplicate.
+// While a review finds nothing to do, a reflection finds something. The review that the reflection enqueues is skipped
+// as a duplicate.
 func TestReviewDueAtTheEndOfAnother(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
@@ -178,7 +179,8 @@ func TestReviewDueAtTheEndOfAnother(t *testing.T) {
 	require.Zero(t, b.count(`oxbow.memories_trait where trait_review_due_at is not null`))
 }
 
-// A reflection whose last batch leads to a review has finished after the review. It then plans the night.
+// If the last batch of a reflection leads to a review, nothing is left to reflect on after it, and the night is
+// planned.
 func TestReviewPlansTheNight(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)

@@ -99,7 +99,7 @@ func TestSleepAnswersOpenQuestions(t *testing.T) {
 	require.Equal(t, held, s.held("ann"))
 }
 
-// While a night without a question ends, a reflection brings one, but plans no night, because one is going on.
+// While a night without a question ends, a reflection raises one. It plans no night, because this one has not ended.
 func TestSleepEndsDuringReflection(t *testing.T) {
 	s := newSleeper(t)
 	s.sweep(nightTime)

@@ -75,7 +75,7 @@ states. It compares their words.
 
 With --tune, the command tries values of the setting "recall" in oxbow.settings (docs/embedding.md). It prints the
 recall@10 with the present and with the best setting, the recall@10 if each user is measured with the setting that is
-best for the others, and the statement that changes the setting. It also prints the numbers "unrelated" and "related"
+best for the others, and the statement that changes the setting. It also prints the values of "unrelated" and "related"
 that scale the relevance to the model (docs/evaluation.md). It changes no setting itself.
 
 A file may hold lives instead, such as examples/weights.jsonl (docs/weight.md): what happens to a user's memories,

@@ -124,6 +124,6 @@ func (a *app) printTuning(t eval.Tuning) {
 		a.printf("To use the best setting:"+change, t.Best)
 	}
 	if t.Scale != nil {
-		a.printf("\nTo scale the relevance to these vectors, for --min-score:"+change, t.Scale)
+		a.printf("\nTo scale the relevance for --min-score to these vectors:"+change, t.Scale)
 	}
 }

@@ -39,9 +39,9 @@ type Tuning struct {
 	Scale   Setting  `json:"scale"` // see Scale
 }
 
-// Scale returns the numbers unrelated and related of the setting recall, from the cosine similarities of questions: the
-// median of those to other memories, and the upper quartile of those to gold memories. It returns nil if there are no
-// gold memories, or if they are not more similar than the others.
+// Scale computes unrelated and related of the setting recall from the cosine similarities of questions to memories.
+// unrelated is the median of those to memories that are not gold, and related is the upper quartile of those to gold
+// memories. Scale returns nil if others or gold is empty, or if related would not be above unrelated.
 func Scale(others, gold []float64) Setting {
 	if len(others) == 0 || len(gold) == 0 {
 		return nil

@@ -29,8 +29,8 @@ const (
 	fewestRepeats   = 3
 )
 
-// refusals counts what of an answer has to be refused, for the reasons that are compared. isMerged reports whether a text
-// is that of a merged memory, which a single one may join.
+// refusals counts the parts of an answer that have to be refused, for the reasons that are compared. isMerged reports
+// whether a text is that of a merged memory, which a single other memory may join.
 func refusals(q llmtest.Request, text string, isMerged func(text string) bool) int {
 	switch q.Purpose {
 	case "abstract":
@@ -135,8 +135,8 @@ func ofMerges(groups []llmtest.Item, a answer.Merges, isMerged func(text string)
 	return refused
 }
 
-// notAllowed counts what of a merge has to be refused: all merged memories but one, and a merge of the others if they are
-// too few.
+// notAllowed counts the parts of a merge that have to be refused: all merged memories but one, and the merge itself if
+// too few memories are left or its content has a secret.
 func notAllowed(from []llmtest.Item, content string, isMerged func(text string) bool) (refused int) {
 	merged, needed := 0, 2
 	for _, item := range from {

@@ -140,7 +140,7 @@ func (r *run) refusals(out io.Writer) error {
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		fmt.Fprintf(out, "  %d × %s\n", reasons[reason], reason)
 	}
-	if r.served.tokens.Answers == 0 { // what the rules refuse is no part of an answer
+	if r.served.tokens.Answers == 0 { // what the rules refuse is not part of an answer
 		return nil
 	}
 	var err error

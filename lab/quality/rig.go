@@ -51,7 +51,7 @@ type database struct {
 	server  *models.Server // nil: the program embeds itself
 }
 
-// serve starts the server of a model; nil for local.
+// serve starts the server of a model. It returns nil for local.
 func (r *rig) serve(model string) (server *models.Server, stop func()) {
 	if model == "local" {
 		return nil, func() {}
@@ -63,7 +63,7 @@ func (r *rig) serve(model string) (server *models.Server, stop func()) {
 	}
 }
 
-// open creates a database whose memories are embedded by a server, or by the program without one.
+// open creates a database whose memories are embedded by a server, or by the program itself if server is nil.
 func (r *rig) open(server *models.Server) *database {
 	d := &database{rig: r, by: "Oxbow, local-v1", dsn: must.Get(pgtest.Create(r.ctx)), server: server}
 	d.env = append(os.Environ(), "DATABASE_URL="+d.dsn, "OXBOW_EMBEDDING_TIMEOUT=10m")

@@ -99,7 +99,7 @@ begin
     update oxbow.memories m set category = f.category
       from json_to_recordset(_facts) f (id uuid, category text)
      where m.user_id = _user_id and m.memory_type = 'fact' and m.id = f.id and m.category is null
-       and f.category <> 'fact' -- the category of facts without one, and most are: see weight_importance
+       and f.category <> 'fact' -- facts without a category, which are most, count as fact: see weight_importance
     returning m.*
   loop
     continue when oxbow.weight_importance(_fact.category, _rules) = oxbow.weight_importance(null, _rules);

@@ -44,9 +44,9 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$ select 'senso
 
 -- sensory_partitions creates the partitions of the days that are kept and of the next 2, moves rows into
 -- them from the default partition, and drops partitions that are too old. While the stream is empty it creates none,
--- because a database that does not use the stream would pay for their files and their rows of the catalog. If another
--- call is running, or a lock is not available within 200 ms, the work is left to the next call; put_off counts such
--- cases. It locks no other table.
+-- so a database that does not use the stream does not pay for their files and catalog rows. If another call is running,
+-- or a lock is not available within 200 ms, the work is left to the next call; put_off counts such cases. It locks no
+-- other table.
 --
 -- An INSERT locks the stream, and then the partition that it chooses. This function locks in the same order
 -- to avoid a deadlock, and only briefly, because the tables are created before.

@@ -92,9 +92,9 @@ declare
   _vector record;
   _entity record;
   _lowest double precision;    -- the lowest of all factors
-  _most double precision;      -- the largest factor by modality, divided by it
+  _most double precision;      -- the largest factor by modality, divided by the lowest of all
   _best double precision;              -- the highest score
-  _sure double precision;              -- the highest score that a memory can have that is not reachable
+  _sure double precision;              -- the highest score possible for a memory that is not reachable
   _left integer := recall.max_results; -- results still to be returned
   _done uuid[] := '{}';                -- memories looked at
   _mentions bigint;

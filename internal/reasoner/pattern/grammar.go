@@ -36,8 +36,8 @@ type Grammar struct {
 	digits   map[string]int // the values of Chinese numerals
 	sections map[string]*section
 	inline   map[string]*section // lists that stand in patterns, such as "a|b", by their text
-	sets     map[string][]id     // those of single words
-	begins   map[*rule][]id      // what rules begin with; only anyWord: anything
+	sets     map[string][]id     // the ids of those of single words, also by their text
+	begins   map[*rule][]id      // the ids that rules may begin with; only anyWord: anything
 	values   map[string]*valueKind
 	starts   []big.Int // by id: the numbers of the lists of which an entry may begin with it
 	mistakes []error
@@ -48,7 +48,7 @@ type Grammar struct {
 type section struct {
 	name   string // empty: it stands in a pattern
 	rules  []*rule
-	first  []id    // what the entries begin with, sorted; anyWord: anything
+	first  []id    // the ids that entries may begin with, sorted; anyWord: anything
 	begun  []*rule // the entry that begins with the id at the same index of first
 	mask   uint64  // has bit n % 64 for each id of first: a cheap test before the search
 	keys   []id    // any text in which an entry matches has one of these
@@ -97,7 +97,7 @@ func (g *Grammar) load() {
 // Check reads the files and returns all mistakes in them.
 func Check(files fs.FS) error { return New(files).compile() }
 
-// Lists reads the lists as the files have them.
+// Lists reads the lists as they are in the files.
 func (g *Grammar) Lists() *Lists { return MustReadLists(g.files) }
 
 func (g *Grammar) compile() (err error) {
@@ -126,7 +126,7 @@ func (g *Grammar) compile() (err error) {
 			g.starts[n].SetBit(&g.starts[n], i, 1)
 		}
 	}
-	g.lists, g.inline, g.sets, g.begins, g.values = nil, nil, nil, nil, nil // only to compile
+	g.lists, g.inline, g.sets, g.begins, g.values = nil, nil, nil, nil, nil // needed only to compile
 	return errors.Join(g.mistakes...)
 }
 
@@ -212,7 +212,7 @@ func (g *Grammar) finish(s *section) {
 		for _, n := range g.begins[r] {
 			at := len(starts[n])
 			if r.isWords() {
-				at = 0 // of two matches of one length, that of words alone counts
+				at = 0 // of two matches of the same length, that of words alone counts
 			}
 			starts[n] = slices.Insert(starts[n], at, r)
 			s.mask |= 1 << (n % 64)

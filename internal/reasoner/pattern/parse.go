@@ -35,7 +35,7 @@ type element struct {
 	*detail           // of value, test, closes and fork
 }
 
-// detail is what few elements have.
+// detail has the fields that few elements need.
 type detail struct {
 	name     string // of a capture; of a test: its sign
 	value    *valueKind
@@ -259,7 +259,7 @@ func (g *Grammar) alternatives(text string) (*section, error) {
 	return s, nil
 }
 
-// oneOf returns the ids of "a|b|c"; nil if an alternative is not one word. They take far less memory than a list.
+// oneOf returns the ids of "a|b|c", or nil if an alternative is not one word. Ids take far less memory than a list.
 func (g *Grammar) oneOf(text string) []id {
 	if ids := g.sets[text]; ids != nil {
 		return ids
