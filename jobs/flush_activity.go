@@ -24,6 +24,7 @@ var _ = describe(Kind{
 	Does:      "adds reported uses to their memories",
 	Every:     5 * time.Minute,
 	Retention: busyRetention,
+	Timeout:   func(Config) time.Duration { return 4 * time.Minute }, // for all that were reported since the last run
 }, func(c Config) worker[FlushActivityArgs] { return &flushActivityWorker{c} })
 
 // activityBatch is the maximum number of reports that one transaction adds up.
