@@ -146,3 +146,28 @@ func TestForgetDoesNotWaitForEmbed(t *testing.T) {
 	exec(t, app, "select oxbow.forget(user_id, id) from oxbow.memories where user_id = $1", ann(t))
 	exec(t, app, "select oxbow.restore(user_id, id) from oxbow.memories where user_id = $1", ann(t))
 }
+
+// Two memories of a report of oxbow.touch are erased at the same time.
+func TestErasuresShareActivity(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	ids := one[[]string](t, pool, `with m as (insert into oxbow.memories (user_id, memory_type, content)
+		select 'ann', 'document', 'page ' || n from generate_series(1, 3) n returning id) select array_agg(id::text) from m`)
+	exec(t, pool, `select oxbow.touch('ann', $1)`, ids)
+	exec(t, pool, `delete from oxbow.river_job`) // they name the memories, too
+	first, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	exec(t, first, `select oxbow.erase_memory('ann', $1)`, ids[0])
+	second := connect(t, pool.Config().ConnString())
+	erased := make(chan error, 1)
+	go func() {
+		_, err := second.Exec(context.WithoutCancel(t.Context()), `select oxbow.erase_memory('ann', $1)`, ids[1])
+		erased <- err
+	}()
+	require.Eventually(t, func() bool {
+		return one[bool](t, pool, `select coalesce(wait_event_type = 'Lock', false) from pg_stat_activity where pid = $1`, second.PgConn().PID())
+	}, 2*time.Minute, 5*time.Millisecond)
+	require.NoError(t, first.Commit(t.Context()))
+	require.NoError(t, <-erased)
+	require.Equal(t, ids[2:], one[[]string](t, pool, `select memory_ids::text[] from oxbow.activity`))
+}

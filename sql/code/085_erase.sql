@@ -217,7 +217,9 @@ begin
   delete from oxbow.topics t
    where t.user_id = _user_id and t.topic = any(_topics)
      and not exists (select from oxbow.topic_fragments f where f.user_id = t.user_id and f.topic = t.topic);
-  -- flush_activity is deleting locked rows; it waits for this transaction to add to the memory
+  -- flush_activity is deleting locked rows; it waits for this transaction to add to the memory. Another erasure must not
+  -- lock rows, which have other memories too.
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.activity ' || _user_id, 0));
   update oxbow.activity a set memory_ids = array_remove(a.memory_ids, _id)
    where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l
