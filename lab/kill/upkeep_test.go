@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,6 +26,10 @@ func TestKilledUpkeepCountsOnce(t *testing.T) {
 		select oxbow.touch(m.user_id, array[m.id], n % 2 = 0) from oxbow.memories m, generate_series(1, 11) n;
 		insert into oxbow.sensory (user_id, content) select 'person ' || i % 20, 'Opened page ' || i % 60
 		  from generate_series(1, 2500) i`) // two batches of each
+	// sensory counts no texts while an older transaction is open, such as that of another test.
+	require.Eventually(k, func() bool {
+		return k.count(k.dsn, `oxbow.sensory where tx >= pg_snapshot_xmin(pg_current_snapshot())`) == 0
+	}, commandLimit, 20*time.Millisecond)
 	calm, wild := k.clone("calm"), k.clone("wild")
 	for _, kind := range []string{"flush_activity", "sensory", "sweep"} {
 		k.run(kind, calm, wild)
