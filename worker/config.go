@@ -33,7 +33,7 @@ import (
 // Config configures a Worker. Only DatabaseURL is required.
 type Config struct {
 	// DatabaseURL is the connection string of the database. It may contain pgx parameters such as
-	// pool_max_conns, the maximum number of connections (default: the number of CPUs plus one, at least 5), or, for a
+	// pool_max_conns, the maximum number of connections (default: the number of CPUs, at least 9), or, for a
 	// pooler in transaction mode, default_query_exec_mode=exec.
 	DatabaseURL string
 	// Embedding selects the embedding provider. Default: the local one.
@@ -216,9 +216,10 @@ func (c Config) openPool(ctx context.Context) (*pgxpool.Pool, error) {
 		return nil, err
 	}
 	if !strings.Contains(c.DatabaseURL, "pool_max_conns") {
-		// One listens. Jobs need the others for short statements, not while they call a model. More than one for each
-		// CPU makes nothing faster, and each takes about 20 MB of memory in PostgreSQL.
-		cfg.MaxConns++
+		// Jobs need connections for short statements, not while they call a model. More than one for each CPU makes
+		// nothing faster, and each takes about 20 MB of memory in PostgreSQL. But with few, the jobs of one user that wait
+		// for an open transaction would hold all of them.
+		cfg.MaxConns = max(cfg.MaxConns, 9)
 	}
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "oxbow worker " + hostname()

@@ -368,3 +368,26 @@ func TestLeaderDoesNothing(t *testing.T) {
 	require.False(t, deposed)
 	require.Equal(t, 1, b.count(`oxbow.river_leader`))
 }
+
+// Jobs of one user that wait for an open transaction leave connections for the jobs of others.
+func TestAnOpenTransactionStopsOneUserOnly(t *testing.T) {
+	b := setup(t)
+	ids := b.insert("ann", "I like tea")
+	require.NoError(t, b.drain())
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `select from oxbow.memories where user_id = 'ann' for update`)
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `select pg_advisory_xact_lock(hashtextextended('oxbow.extract ann', 0))`)
+	require.NoError(t, err)
+	b.exec(`select oxbow.touch('ann', $1)`, ids)
+	b.exec(`insert into oxbow.messages (user_id, session_id, role, content)
+		select 'ann', 'talk ' || n, 'user', 'I like coffee' from generate_series(1, 9) n`)
+	b.exec(`insert into oxbow.river_job (kind, queue, max_attempts, args) values ('flush_activity', 'default', 25, '{}')`)
+	b.enqueue("reflect", "ann")
+	b.run()
+	b.eventually(`select count(*) > 2 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+	bobs := b.insert("bob", "I like milk")
+	b.eventually(`select exists (select from oxbow.memory_vectors where memory_id = $1)`, bobs[0])
+	require.NoError(t, tx.Commit(t.Context()))
+}

@@ -121,7 +121,7 @@ func (e *examination) connections(ctx context.Context, tx pgx.Tx) error {
 	}
 	e.fine = fmt.Sprintf("%d of %d connections are in use", is.Used, is.Most)
 	e.check(is.Used > is.Most-is.Most/5, level, e.fine,
-		"A worker's limit is its CPUs plus one, at least 5 (pool_max_conns in its URL); further connections will be refused.",
+		"A worker opens one for each CPU, at least 9 (pool_max_conns in its URL), and one to listen; others will be refused.",
 		"Raise max_connections, use a pooler for the applications, or limit their pools.")
 	e.check(tx.Conn().PgConn().PID() != uint32(is.PID), LevelAdvice, "this connection goes through a pooler",
 		"A pooler in transaction mode does not forward notifications.",
