@@ -100,17 +100,23 @@ func TestContradictionReview(t *testing.T) {
 	}
 }
 
+// dueForReview leaves the user's trait due for review without a job, because the reasoner is down.
+func (b *bundle) dueForReview(s *scripted, user string) {
+	b.Helper()
+	b.contradicted(user)
+	s.judge = func(reasoner.Case) (reasoner.Verdict, error) {
+		return reasoner.Verdict{}, &reasoner.UnavailableError{Err: errors.New("down")}
+	}
+	_, err := b.tryReflect(user, false)
+	require.ErrorContains(b, err, "down")
+	require.Equal(b, 1, b.count(`oxbow.memories_trait where trait_review_due_at is not null`))
+}
+
 // A reflection yields to a due review of the user, even if none was enqueued, and resumes after it.
 func TestReflectYieldsToTheReview(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
-	b.contradicted("ann")
-	s.judge = func(reasoner.Case) (reasoner.Verdict, error) {
-		return reasoner.Verdict{}, &reasoner.UnavailableError{Err: errors.New("down")}
-	}
-	_, err := b.tryReflect("ann", false)
-	require.ErrorContains(t, err, "down")
-	require.Equal(t, 1, b.count(`oxbow.memories_trait where trait_review_due_at is not null`))
+	b.dueForReview(s, "ann")
 	b.waiting("ann", several(3, "coffee")...)
 	asked := s.times()
 	var order []string
@@ -158,12 +164,7 @@ func TestReviewsAreNotLost(t *testing.T) {
 func TestReviewDueAtTheEndOfAnother(t *testing.T) {
 	b := setup(t)
 	s := b.script(morning)
-	b.contradicted("ann")
-	s.judge = func(reasoner.Case) (reasoner.Verdict, error) {
-		return reasoner.Verdict{}, &reasoner.UnavailableError{Err: errors.New("down")}
-	}
-	_, err := b.tryReflect("ann", false)
-	require.ErrorContains(t, err, "down")
+	b.dueForReview(s, "ann")
 	s.judge = nil
 	b.exec(`create table due as select id, trait_review_due_at from oxbow.memories_trait where trait_review_due_at is not null`)
 	b.exec(`update oxbow.memories_trait set trait_review_due_at = null`)

@@ -301,7 +301,7 @@ begin
               from raised r) t
      where recall.min_score is null or t.relevance >= recall.min_score
      order by t.total desc, t.seq, t.id
-     limit case when _pass <> 2 then 3 * _left end
+     limit case _pass when 1 then 3 * _left when 3 then _left end
   )
   select b.id, b.type,
          case when _whole and b.level <> 'full' then coalesce(a.content, b.content) else b.content end, b.total, b.valid_at, b.invalid_at, b.created_at, b.expired_at, b.session_id, b.seq,
