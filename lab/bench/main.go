@@ -39,6 +39,7 @@ var benchmarks = []struct {
 	{"reconcile", "facts of applications compared with the current ones, a second", reconciling},
 	{"merge", "what a new memory may be merged with, as a history grows", merging},
 	{"serve", "the HTTP API against SQL and the Go client", serving},
+	{"hostile", "good users of the HTTP API, alone and beside a hostile one, for -size minutes (5) each", besideHostile},
 	{"mcp", "the memory of a server with many sessions of MCP", sessions},
 	{"growth", "pages touched as the database grows to 1,000,000 memories", growth},
 	{"person", "pages that jobs and reads touch, as a person's history grows to 40,000 memories", person},

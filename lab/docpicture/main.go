@@ -1,6 +1,6 @@
 // Docpicture generates the life of a trait for docs/traits.md: the picture
 // docs/life-of-a-trait.svg, and the tables between the page's markers. All numbers come from
-// package lifecycle.
+// package lifecycle. It also generates the tables of docs/security.md from the catalog of a new database.
 //
 //	go -C lab run ./docpicture [-check]
 //
@@ -9,6 +9,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -20,7 +21,7 @@ func main() {
 	check := flag.Bool("check", false, "write nothing, fail if a file is out of date")
 	docs := flag.String("docs", "../docs", "the directory of the documents")
 	flag.Parse()
-	stale, err := update(*docs, !*check)
+	stale, err := update(context.Background(), *docs, !*check)
 	for _, file := range stale {
 		if *check {
 			err = fmt.Errorf("out of date: run go -C lab run ./docpicture")
@@ -36,20 +37,33 @@ func main() {
 }
 
 // update returns the files that are out of date, and writes them if it may.
-func update(docs string, write bool) (stale []string, err error) {
-	page := filepath.Join(docs, "traits.md")
-	text, err := os.ReadFile(page)
+func update(ctx context.Context, docs string, write bool) (stale []string, err error) {
+	security, err := securityTables(ctx)
 	if err != nil {
 		return nil, err
 	}
-	filled, err := fill(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", page, err)
-	}
-	for _, f := range []struct {
+	type file struct {
 		name    string
 		content []byte
-	}{{page, filled}, {filepath.Join(docs, "life-of-a-trait.svg"), []byte(picture(tell(story)))}} {
+	}
+	var files []file
+	for _, page := range []struct {
+		name   string
+		tables map[string]func() string
+	}{{"traits.md", tables}, {"security.md", security}} {
+		name := filepath.Join(docs, page.name)
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		filled, err := fill(text, page.tables)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		files = append(files, file{name, filled})
+	}
+	files = append(files, file{filepath.Join(docs, "life-of-a-trait.svg"), []byte(picture(tell(story)))})
+	for _, f := range files {
 		old, err := os.ReadFile(f.name)
 		if err == nil && bytes.Equal(old, f.content) {
 			continue
@@ -70,7 +84,7 @@ func update(docs string, write bool) (stale []string, err error) {
 var marked = regexp.MustCompile(`(?s)(<!-- docpicture: (\w+) -->\n).*?(<!-- end -->)`)
 
 // fill puts the tables between their markers. The page must contain each once.
-func fill(page []byte) ([]byte, error) {
+func fill(page []byte, tables map[string]func() string) ([]byte, error) {
 	found := map[string]int{}
 	page = marked.ReplaceAllFunc(page, func(old []byte) []byte {
 		m := marked.FindSubmatch(old)

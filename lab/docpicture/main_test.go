@@ -22,7 +22,7 @@ var docs = filepath.Join("..", "..", "docs")
 
 func TestDocumentsAreUpToDate(t *testing.T) {
 	t.Parallel()
-	stale, err := update(docs, false)
+	stale, err := update(t.Context(), docs, false)
 	require.NoError(t, err)
 	require.Empty(t, stale, "run go -C lab run ./docpicture")
 }
@@ -38,14 +38,18 @@ func TestUpdate(t *testing.T) {
 	require.NotEqual(t, string(current), tampered)
 	require.NoError(t, os.WriteFile(page, []byte(tampered), 0o600))
 
+	security, err := os.ReadFile(filepath.Join(docs, "security.md"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "security.md"), security, 0o600))
+
 	both := []string{page, filepath.Join(dir, "life-of-a-trait.svg")}
-	stale, err := update(dir, false)
+	stale, err := update(t.Context(), dir, false)
 	require.NoError(t, err)
 	require.Equal(t, both, stale)
-	stale, err = update(dir, true)
+	stale, err = update(t.Context(), dir, true)
 	require.NoError(t, err)
 	require.Equal(t, both, stale)
-	stale, err = update(dir, false)
+	stale, err = update(t.Context(), dir, false)
 	require.NoError(t, err)
 	require.Empty(t, stale)
 	again, err := os.ReadFile(page)
@@ -62,7 +66,7 @@ func TestFillRefusesOtherMarkers(t *testing.T) {
 		"twice":   string(page) + "<!-- docpicture: life -->\n<!-- end -->\n",
 		"unknown": string(page) + "<!-- docpicture: death -->\n<!-- end -->\n",
 	} {
-		_, err := fill([]byte(text))
+		_, err := fill([]byte(text), tables)
 		require.Error(t, err, name)
 	}
 }
