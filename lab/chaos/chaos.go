@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,6 +91,7 @@ type run struct {
 
 	mu         sync.Mutex
 	violations []Violation
+	held       []net.Conn // of hostile clients
 	faults     map[string]int
 	points     map[string]int // workers that were killed there
 	complaints map[string]int
@@ -191,8 +193,8 @@ func (r *run) begin(ctx context.Context) (err error) {
 	if r.api, err = openAPI(); err != nil {
 		return err
 	}
-	r.crew = &crew{run: r, name: "worker", slots: make([]slot, workers), program: r.workerProgram}
-	r.servers = &crew{run: r, name: "server", slots: make([]slot, servers), program: r.serverProgram}
+	r.crew = &crew{run: r, name: "worker", login: workerRole, slots: make([]slot, workers), program: r.workerProgram}
+	r.servers = &crew{run: r, name: "server", login: serverRole, slots: make([]slot, servers), program: r.serverProgram}
 	if err := r.oxbow(ctx, "migrate", "up"); err != nil {
 		return err
 	}
@@ -210,6 +212,8 @@ func (r *run) begin(ctx context.Context) (err error) {
 	}
 	for _, sql := range []string{
 		`create role ` + appRole + ` login in role oxbow_app`,
+		`create role ` + workerRole + ` login in role oxbow_worker`,
+		`create role ` + serverRole + ` login in role oxbow_app, oxbow_operator`,
 		// conversations that are over soon, and summaries of short ones
 		`insert into oxbow.settings (key, value)
 			values ('conversations', '{"quiet_seconds": 1, "messages": 8, "summary_after": 6}')

@@ -78,6 +78,8 @@ func (r *run) inject(ctx context.Context, f Fault) error {
 		r.provider.fail("webhook", f.Point, 4*f.For) // something is due every few seconds
 	case "burst":
 		return r.burst(ctx, f)
+	case "hostile client":
+		return r.hostile(ctx, f)
 	case "migration":
 		return r.migrate(ctx, f)
 	default:

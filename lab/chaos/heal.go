@@ -37,6 +37,9 @@ func (r *run) heal(ctx context.Context) error {
 	}
 	r.servers.set(ctx, servers) // one that met a migration that was killed could not start before
 	r.requireServers(ctx)
+	if err := r.endHostile(ctx); err != nil {
+		return err
+	}
 	r.endServers()
 	conn, err := pgx.Connect(ctx, r.postgres.dsn())
 	if err != nil {

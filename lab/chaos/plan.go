@@ -87,7 +87,7 @@ var faultKinds = []weighted{{"worker killed", 5}, {"worker killed at a point", 1
 	{"number of workers", 2}, {"worker with another clock", 2},
 	{"PostgreSQL stopped at once", 2}, {"backend killed", 1}, {"backends terminated", 4}, {"connections cut", 3},
 	{"answers lost", 3}, {"network stalled", 2},
-	{"embedding provider", 5}, {"chat provider", 5}, {"webhook", 4}, {"burst", 1}, {"migration", 2}}
+	{"embedding provider", 5}, {"chat provider", 5}, {"webhook", 4}, {"burst", 1}, {"hostile client", 2}, {"migration", 2}}
 
 // NewPlan makes the plan of a seed.
 func NewPlan(seed uint64, duration time.Duration) Plan {

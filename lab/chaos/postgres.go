@@ -19,9 +19,11 @@ import (
 )
 
 const (
-	database  = "oxbow"
-	ownerRole = "postgres"
-	appRole   = "chaos_app"
+	database   = "oxbow"
+	ownerRole  = "postgres"
+	appRole    = "chaos_app" // the logins of clients, workers and servers
+	workerRole = "chaos_worker"
+	serverRole = "chaos_server"
 )
 
 // postgres is the cluster of a run.

@@ -17,6 +17,7 @@ import (
 type crew struct {
 	run     *run
 	name    string
+	login   string
 	slots   []slot
 	program func(slot int, now string) (args, environment []string)
 	done    sync.WaitGroup
@@ -189,7 +190,7 @@ func (r *run) serverProgram(slot int, _ string) (args, environment []string) {
 // prepare returns the command of a slot's next process.
 func (c *crew) prepare(ctx context.Context, i int, s *slot) (*exec.Cmd, *os.File, error) {
 	args, environment := c.program(i, s.now)
-	cmd := c.run.command(context.WithoutCancel(ctx), c.run.proxy.dsn(ownerRole), args...)
+	cmd := c.run.command(context.WithoutCancel(ctx), c.run.proxy.dsn(c.login), args...)
 	cmd.Env = append(cmd.Env, environment...)
 	if s.point != "" {
 		cmd.Env = append(cmd.Env, failpoint.Variable+"="+s.point)
