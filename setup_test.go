@@ -56,10 +56,10 @@ func (b *bundle) app(t *testing.T) *oxbow.Client {
 	return newClient(t, pgtest.Open(t, b.dsn, "oxbow_app"))
 }
 
-// work runs a worker until it is idle.
+// work runs a worker with a login of oxbow_worker until it is idle.
 func (b *bundle) work(t *testing.T) {
 	t.Helper()
-	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn})
+	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: pgtest.As(t, b.dsn, "worker")})
 	require.NoError(t, err)
 	defer w.Close()
 	require.NoError(t, w.RunUntilIdle(t.Context(), nil))

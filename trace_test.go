@@ -12,6 +12,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -31,7 +32,7 @@ func workTraced(t *testing.T, b *bundle, provider trace.TracerProvider) {
 	_, err := b.pool.Exec(t.Context(),
 		`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 	require.NoError(t, err)
-	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn, TracerProvider: provider,
+	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: pgtest.As(t, b.dsn, "worker"), TracerProvider: provider,
 		Embedding: worker.EmbeddingConfig{Provider: "openai", Model: "m", Dimension: 1024, URL: server.OpenAIURL(),
 			Timeout: time.Minute}})
 	require.NoError(t, err)

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/molt"
-	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -22,7 +21,7 @@ func complain(m *molts, kind string, from, to int) {
 		  select 'person ' || i, 'A secret' from generate_series($2::int, $3) i returning user_id, id)
 		select oxbow.feedback(m.user_id, $1, array[m.id], reason => 'the secret') from m`, kind, from, to)
 	require.NoError(m, err)
-	w := &dispatchWorker{Config{DB: m.pool, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}}
+	w := &dispatchWorker{Config{DB: m.db, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}}
 	require.NoError(m, w.Work(m.Context(), nil))
 }
 
@@ -30,7 +29,8 @@ func complain(m *molts, kind string, from, to int) {
 // waits to be tried and adopted. In the mode off there is none.
 func TestDispatchProposesPolicies(t *testing.T) {
 	t.Parallel()
-	m := &molts{T: t, pool: pgtest.Pool(t)}
+	m := &molts{T: t}
+	m.pool, m.db = newDatabase(t)
 	proposed := func() (all []string) {
 		t.Helper()
 		strategies, err := store.Strategies(t.Context(), m.pool, 100)

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/consistency"
-	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -19,12 +18,14 @@ import (
 type dispatching struct {
 	*testing.T
 	pool *pgxpool.Pool
+	db   *pgxpool.Pool // of the worker
 	id   uuid.UUID
 	now  time.Time
 }
 
 func newDispatching(t *testing.T) *dispatching {
-	d := &dispatching{T: t, pool: pgtest.Pool(t), now: time.Now()}
+	d := &dispatching{T: t, now: time.Now()}
+	d.pool, d.db = newDatabase(t)
 	require.NoError(t, d.pool.QueryRow(t.Context(),
 		`insert into oxbow.memories (user_id, content) values ('ann', 'The boat is green') returning id`).Scan(&d.id))
 	return d
@@ -47,7 +48,7 @@ func (d *dispatching) says(kind, direction string, confidence float64) {
 func (d *dispatching) dispatch() []store.Adjusted {
 	d.Helper()
 	d.now = d.now.Add(time.Second)
-	w := &dispatchWorker{Config{DB: d.pool, Now: func() time.Time { return d.now }, Logger: slog.New(slog.DiscardHandler)}}
+	w := &dispatchWorker{Config{DB: d.db, Now: func() time.Time { return d.now }, Logger: slog.New(slog.DiscardHandler)}}
 	require.NoError(d, w.Work(d.Context(), nil))
 	adjustments, err := store.Adjustments(d.Context(), d.pool, "ann", uuid.Nil, 100)
 	require.NoError(d, err)

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/molt"
-	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -22,6 +21,7 @@ import (
 type molts struct {
 	*testing.T
 	pool   *pgxpool.Pool
+	db     *pgxpool.Pool // of the worker
 	random *rand.Rand
 	asks   []string
 	worker *moltWorker
@@ -31,8 +31,9 @@ type molts struct {
 const asked = 24
 
 func newMolts(t *testing.T, seed uint64) *molts {
-	m := &molts{T: t, pool: pgtest.Pool(t), random: rand.New(rand.NewPCG(seed, seed))}
-	m.worker = &moltWorker{Config{DB: m.pool, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}}
+	m := &molts{T: t, random: rand.New(rand.NewPCG(seed, seed))}
+	m.pool, m.db = newDatabase(t)
+	m.worker = &moltWorker{Config{DB: m.db, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}}
 	for range asked {
 		one, other := m.word(), m.word()
 		m.asks = append(m.asks, one+" "+other)
@@ -249,7 +250,7 @@ func TestMoltTriggersAbstraction(t *testing.T) {
 	for _, kind := range Kinds() {
 		kind.register(workers, m.worker.Config)
 	}
-	client, err := river.NewClient(riverpgxv5.New(m.pool), &river.Config{Schema: "oxbow", Workers: workers,
+	client, err := river.NewClient(riverpgxv5.New(m.db), &river.Config{Schema: "oxbow", Workers: workers,
 		Queues: map[string]river.QueueConfig{QueueDefault: {MaxWorkers: 1}}})
 	require.NoError(t, err)
 	completed, _ := client.Subscribe(river.EventKindJobCompleted, river.EventKindJobFailed)

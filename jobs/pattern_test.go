@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/internal/privacy"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -21,13 +20,15 @@ import (
 type sharing struct {
 	*testing.T
 	pool *pgxpool.Pool
+	db   *pgxpool.Pool // of the worker
 	now  time.Time
 	log  bytes.Buffer
 	seed byte
 }
 
 func newSharing(t *testing.T) *sharing {
-	s := &sharing{T: t, pool: pgtest.Pool(t), now: time.Now().Truncate(time.Microsecond)}
+	s := &sharing{T: t, now: time.Now().Truncate(time.Microsecond)}
+	s.pool, s.db = newDatabase(t)
 	s.exec(`insert into oxbow.settings (key, value) values ('patterns', '{"enabled": true}')`)
 	return s
 }
@@ -59,7 +60,7 @@ func (s *sharing) people(name string, n int, shared bool, keys ...string) {
 func (s *sharing) release(after time.Duration) map[string]int64 {
 	s.Helper()
 	s.now, s.seed = s.now.Add(after), s.seed+1
-	w := &patternWorker{Config{DB: s.pool, Patterns: []string{"group:run", "group:cook", "group:read", "group:sail"},
+	w := &patternWorker{Config{DB: s.db, Patterns: []string{"group:run", "group:cook", "group:read", "group:sail"},
 		Now: func() time.Time { return s.now }, Logger: slog.New(slog.NewTextHandler(&s.log, nil))},
 		privacy.Source{Random: rand.NewChaCha8([32]byte{s.seed})}}
 	require.NoError(s, w.Work(s.Context(), nil))

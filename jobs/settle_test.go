@@ -9,13 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/consistency"
-	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 )
 
 func TestSettleWorker(t *testing.T) {
 	t.Parallel()
-	pool := pgtest.Pool(t)
+	pool, db := newDatabase(t)
 	now := traittest.Day(6, 1)
 	at := traittest.Day(1, 10)
 	for user, events := range map[string][]traittest.Event{
@@ -35,7 +34,7 @@ func TestSettleWorker(t *testing.T) {
 	require.NoError(t, err)
 
 	var log bytes.Buffer
-	w := &settleWorker{Config{DB: pool, Now: func() time.Time { return now },
+	w := &settleWorker{Config{DB: db, Now: func() time.Time { return now },
 		Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 	require.NoError(t, w.Work(t.Context(), nil))
 	require.Contains(t, log.String(), `msg="settled traits" number=2503 dissolved=2`)
@@ -63,7 +62,7 @@ func TestSettleWorker(t *testing.T) {
 
 func TestConsistencyWorker(t *testing.T) {
 	t.Parallel()
-	pool := pgtest.Pool(t)
+	pool, db := newDatabase(t)
 	for _, user := range []string{"ann", "bob"} {
 		for range 15 {
 			traittest.Trait{UserID: user}.Insert(t, pool)
@@ -71,7 +70,7 @@ func TestConsistencyWorker(t *testing.T) {
 	}
 	now := traittest.Day(6, 1)
 	var log bytes.Buffer
-	w := &consistencyWorker{Config{DB: pool, Now: func() time.Time { return now },
+	w := &consistencyWorker{Config{DB: db, Now: func() time.Time { return now },
 		Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 	require.NoError(t, w.Work(t.Context(), nil))
 	require.Empty(t, log.String())

@@ -142,7 +142,7 @@ func TestGracefulStop(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ada := b.key(t, store.RolePerson, "ada")
-	s, err := server.New(t.Context(), server.Config{DatabaseURL: b.dsn, Addr: "127.0.0.1:0"})
+	s, err := server.New(t.Context(), server.Config{DatabaseURL: pgtest.As(t, b.dsn, "server"), Addr: "127.0.0.1:0"})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	locked, err := b.pool.Begin(t.Context())

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/server"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -65,7 +66,7 @@ func (b *bench) stdio(t *testing.T, user, generation string) model {
 	toClient, fromServer := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- server.RunMCP(context.WithoutCancel(t.Context()), server.Config{DatabaseURL: b.dsn,
+		done <- server.RunMCP(context.WithoutCancel(t.Context()), server.Config{DatabaseURL: pgtest.As(t, b.dsn, "server"),
 			Logger: slog.New(slog.DiscardHandler)}, user, toServer, fromServer)
 		_ = fromServer.Close()
 	}()

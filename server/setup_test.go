@@ -31,7 +31,7 @@ type bench struct {
 func setup(t testing.TB, change ...func(*server.Config)) *bench {
 	t.Helper()
 	dsn := pgtest.Database(t)
-	cfg := server.Config{DatabaseURL: dsn, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	cfg := server.Config{DatabaseURL: pgtest.As(t, dsn, "server"), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -108,7 +108,7 @@ type page[T any] struct {
 // work runs the jobs that are due.
 func (b *bench) work(t testing.TB) {
 	t.Helper()
-	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn, Logger: slog.New(slog.DiscardHandler)})
+	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: pgtest.As(t, b.dsn, "worker"), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer w.Close()
 	require.NoError(t, w.RunUntilIdle(t.Context(), nil))

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/server"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
@@ -45,7 +46,7 @@ type vectorStep struct {
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *server.Config) { c.RequestsPerSecond = 1e6 })
-	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: b.dsn, Logger: slog.New(slog.DiscardHandler)})
+	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: pgtest.As(t, b.dsn, "worker"), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/embeddingtest"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -39,6 +40,7 @@ const smallPage = 64
 // target returns a configuration of the local provider with another dimension.
 func (b *bundle) target(dimension int) Config {
 	cfg := b.cfg
+	cfg.DatabaseURL = pgtest.As(b.T, b.dsn, "oxbow") // the owner
 	cfg.reembedPage = smallPage
 	cfg.Embedding = EmbeddingConfig{Dimension: dimension}
 	return cfg
@@ -259,9 +261,9 @@ func TestReembedRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "another reembed is running")
 
 	cfg := b.target(64)
-	cfg.DatabaseURL += "&options=-c%20role%3Doxbow_worker"
+	cfg.DatabaseURL = pgtest.As(t, b.dsn, "worker")
 	_, err = Reembed(t.Context(), cfg, nil)
-	require.ErrorContains(t, err, "oxbow_worker does not: connect as")
+	require.ErrorContains(t, err, "worker does not: connect as")
 	require.Zero(t,
 		b.count(`oxbow.settings
 			where key not in ('embedding', 'conversations', 'sensory', 'vector_index', 'vector_index.looked')`))

@@ -285,7 +285,6 @@ func TestNewRefuses(t *testing.T) {
 // The worker's login need not be the owner: the role oxbow_worker suffices for everything except reembed.
 func TestWorkerRole(t *testing.T) {
 	b := setup(t)
-	b.cfg.DatabaseURL += "&options=-c%20role%3Doxbow_worker"
 	b.exec(`insert into oxbow.memories (user_id, content) values ('ann', 'I like tea'), ('ann', 'I like tea')`)
 	old := b.insert("ann", numbered(7, "memory")...)
 	require.NoError(t, b.drain())

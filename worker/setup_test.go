@@ -21,7 +21,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// bundle is a test's own database, with the configuration of its workers.
+// bundle is a test's own database, with the configuration of its workers, which have a login of oxbow_worker. dsn and pool
+// are the owner's.
 type bundle struct {
 	*testing.T
 	dsn  string
@@ -37,7 +38,7 @@ func setup(t *testing.T) *bundle {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return &bundle{T: t, dsn: dsn, pool: pool, cfg: Config{
-		DatabaseURL: dsn, Concurrency: 2, Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)), fast: true,
+		DatabaseURL: pgtest.As(t, dsn, "worker"), Concurrency: 2, Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)), fast: true,
 		lastWait: time.Minute,
 	}}
 }

@@ -54,10 +54,10 @@ func (d on) ok(args ...string) string {
 	return strings.TrimRight(r.out, "\n")
 }
 
-// work runs all jobs.
+// work runs all jobs with a login of oxbow_worker.
 func (d on) work() {
 	d.t.Helper()
-	d.ok("work", "--until-idle")
+	on{d.t, pgtest.As(d.t, d.dsn, "worker")}.ok("work", "--until-idle")
 }
 
 // recall returns the recalled memories, best first.

@@ -57,7 +57,7 @@ func TestDoctorOfHealthyDatabase(t *testing.T) {
 	d := onDatabase(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan result, 1)
-	go func() { ended <- cliContext(ctx, "work", "--database-url", d.dsn) }()
+	go func() { ended <- cliContext(ctx, "work", "--database-url", pgtest.As(t, d.dsn, "worker")) }()
 	require.Eventually(t, func() bool {
 		return d.number(`select count(*) from oxbow.river_job where kind = 'sweep' and state = 'completed'`) > 0
 	}, 2*time.Minute, 50*time.Millisecond)

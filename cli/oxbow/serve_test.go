@@ -72,7 +72,7 @@ func TestServeAndKeys(t *testing.T) {
 	require.NotContains(t, list, key)
 
 	out := &watched{wrote: make(chan struct{}, 1)}
-	stop := start(t, out, "serve", "--database-url", d.dsn, "--addr", "127.0.0.1:0")
+	stop := start(t, out, "serve", "--database-url", pgtest.As(t, d.dsn, "server"), "--addr", "127.0.0.1:0")
 	url := out.after(t, "Serving ")
 	get := func() int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/settings", nil)

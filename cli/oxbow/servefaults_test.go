@@ -37,13 +37,13 @@ type serving struct {
 	key string
 }
 
-// serve starts a server for Ada.
+// serve starts a server for Ada, with the login of a server.
 func (d on) serve(args ...string) *serving {
 	d.t.Helper()
 	key := strings.TrimSpace(d.ok("keys", "api", "create", "--user", "ada", "--name", "test"))
 	cmd := exec.CommandContext(d.t.Context(), os.Args[0],
 		append([]string{"serve", "--addr", "127.0.0.1:0", "--requests-per-second", "10000"}, args...)...)
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+d.dsn, asProgram+"=1")
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+pgtest.As(d.t, d.dsn, "server"), asProgram+"=1")
 	out := &watched{wrote: make(chan struct{}, 1)}
 	cmd.Stdout = out
 	require.NoError(d.t, cmd.Start())
@@ -282,7 +282,7 @@ func TestServerWithoutWorker(t *testing.T) {
 		return answer
 	}
 	require.Contains(t, operation(), `"state":"pending"`)
-	stop := start(t, &watched{wrote: make(chan struct{}, 1)}, "work", "--database-url", d.dsn)
+	stop := start(t, &watched{wrote: make(chan struct{}, 1)}, "work", "--database-url", pgtest.As(t, d.dsn, "worker"))
 	require.Eventually(t, func() bool { return strings.Contains(operation(), `"state":"done"`) }, waitAtMost, tick)
 	require.Zero(t, stop())
 	require.Zero(t, s.end(syscall.SIGTERM))
@@ -299,7 +299,7 @@ func TestServerWithSlowProvider(t *testing.T) {
 	s := d.serve(append(flags, "--embedding-timeout", "200ms")...)
 	s.add("Ada rows")
 	stop := start(t, &watched{wrote: make(chan struct{}, 1)},
-		append([]string{"work", "--database-url", d.dsn}, flags...)...)
+		append([]string{"work", "--database-url", pgtest.As(t, d.dsn, "worker")}, flags...)...)
 	found := func() (answer struct {
 		Memories []struct{ Content string }
 		Degraded string

@@ -21,7 +21,7 @@ func TestWorkUntilIdle(t *testing.T) {
 	dsn := pgtest.Database(t)
 	on{t, dsn}.exec(threeMemories)
 	for range 2 {
-		r := cli(t, "work", "--until-idle", "--database-url", dsn)
+		r := cli(t, "work", "--until-idle", "--database-url", pgtest.As(t, dsn, "worker"))
 		require.Zero(t, r.code, r.err)
 		require.Empty(t, r.unexpected())
 		require.Equal(t, 3, on{t, dsn}.number("select count(*) from oxbow.memory_vectors"))
@@ -29,6 +29,7 @@ func TestWorkUntilIdle(t *testing.T) {
 	}
 }
 
+// As the owner of a single-tenant database, who may also change the model.
 func TestWorkUntilIdleWithProviderDown(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
@@ -93,7 +94,7 @@ func TestWorkUntilInterrupted(t *testing.T) {
 	dsn := pgtest.Database(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan result, 1)
-	go func() { ended <- cliContext(ctx, "work", "--database-url", dsn, "--health-addr", "127.0.0.1:0") }()
+	go func() { ended <- cliContext(ctx, "work", "--database-url", pgtest.As(t, dsn, "worker"), "--health-addr", "127.0.0.1:0") }()
 	on{t, dsn}.exec(threeMemories)
 	require.Eventually(t, func() bool { return on{t, dsn}.number("select count(*) from oxbow.memory_vectors") == 3 },
 		5*time.Minute, 10*time.Millisecond)

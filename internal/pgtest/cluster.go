@@ -204,20 +204,36 @@ func bootID() string {
 // withDatabase returns the connection string with another database, in either of PostgreSQL's two
 // forms.
 func withDatabase(dsn, name string) (string, error) {
+	return changed(dsn, "dbname="+name, func(u *url.URL, query url.Values) {
+		query.Del("dbname") // it would override the path
+		query.Del("database")
+		u.Path = "/" + name
+	})
+}
+
+// withLogin returns the connection string with the name and the password of a login.
+func withLogin(dsn, login string) (string, error) {
+	return changed(dsn, "user="+login+" password="+loginPassword, func(u *url.URL, query url.Values) {
+		query.Del("user")
+		query.Del("password")
+		u.User = url.UserPassword(login, loginPassword)
+	})
+}
+
+// changed returns a connection string with more words, or a URL that change changed.
+func changed(dsn, words string, change func(*url.URL, url.Values)) (string, error) {
 	if _, err := pgx.ParseConfig(dsn); err != nil {
 		return "", fmt.Errorf("%s: %w", urlVariable, err)
 	}
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
-		return dsn + " dbname=" + name, nil // the last of several wins
+		return dsn + " " + words, nil // the last of several wins
 	}
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", urlVariable, err)
 	}
 	query := u.Query()
-	query.Del("dbname") // it would override the path
-	query.Del("database")
+	change(u, query)
 	u.RawQuery = strings.ReplaceAll(query.Encode(), "%2F", "/")
-	u.Path = "/" + name
 	return u.String(), nil
 }

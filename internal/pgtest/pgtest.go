@@ -7,7 +7,11 @@
 //	dsn := pgtest.Empty(t)    // an empty database
 //	dir := pgtest.Dir(t)      // a directory for a PostgreSQL of the test's own
 //
-// The server is the one that OXBOW_TEST_DATABASE_URL names (its role needs CREATEDB), or else a
+//	cfg := worker.Config{DatabaseURL: pgtest.As(t, dsn, "worker")} // as a login of deploy/logins.sql
+//
+// These connect as a superuser. The schema of a migrated database belongs to "oxbow", as in a deployment.
+//
+// The server is the one that OXBOW_TEST_DATABASE_URL names (its role is a superuser), or else a
 // private one without durability. The private server is in memory (/dev/shm) if 4 GiB are free,
 // else in the user's cache directory. The first test that needs it starts it, and it stays up for
 // later runs; `make clean` stops it.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/oxbow-memory/oxbow/deploy"
 	"github.com/oxbow-memory/oxbow/migrations"
 	sqlcode "github.com/oxbow-memory/oxbow/sql"
 )
@@ -61,12 +62,28 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, admin, name string) error
 	if err != nil {
 		return err
 	}
-	if err := migrations.Up(ctx, dsn, migrations.Options{}); err != nil {
+	if err := migrateAsOwner(ctx, dsn); err != nil {
 		return errors.Join(err, dropDatabase(ctx, conn, name))
 	}
 	// A connection to the template would make every copy fail.
 	_, err = conn.Exec(ctx, "alter database "+name+" with allow_connections false")
 	return err
+}
+
+// migrateAsOwner creates the logins and the schema as a deployment does.
+func migrateAsOwner(ctx context.Context, dsn string) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(createLogins(ctx, conn), conn.Close(ctx)); err != nil {
+		return err
+	}
+	owner, err := withLogin(dsn, "oxbow")
+	if err != nil {
+		return err
+	}
+	return migrations.Up(ctx, owner, migrations.Options{})
 }
 
 // lastUse reads a template's comment. ok is false if no finished template has that name.
@@ -142,6 +159,7 @@ func schemaHash() (string, error) {
 			return err
 		})
 	}
+	h.Write([]byte(deploy.Logins))
 	err := errors.Join(add(migrations.FS), add(sqlcode.FS))
 	// The migration code and the versions of its libraries (River brings tables too) are not
 	// embedded, so the source is read. With -trimpath changes to them go unnoticed.

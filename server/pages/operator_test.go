@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/internal/traittest"
 	"github.com/oxbow-memory/oxbow/server"
 	"github.com/oxbow-memory/oxbow/store"
@@ -56,7 +57,7 @@ func operatedSite(t *testing.T, change ...func(*server.Config)) *operated {
 	}
 	gone := remember(oxbow.NewMemory{Content: "The ferry ticket is in the drawer. " + hostile})
 	s.secret = remember(oxbow.NewMemory{Content: "The ferry pin is 1234.", Sensitivity: 2})
-	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: s.pool.Config().ConnString(),
+	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: pgtest.As(t, s.pool.Config().ConnString(), "worker"),
 		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	require.NoError(t, w.RunUntilIdle(t.Context(), nil))
