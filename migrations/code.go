@@ -74,7 +74,7 @@ func (st state) changedCode(files []codeFile) (changed, gone []string) {
 // installCode runs the changed files of sql/code in name order, in one transaction, so that no
 // session sees a mixture of versions. Unchanged files are skipped because recreating a trigger
 // locks its table. A file that no longer exists is removed from installed_code; a migration drops
-// the objects it created.
+// the objects it created. Rights that an earlier version granted are revoked first.
 func (s *session) installCode(ctx context.Context) error {
 	files, err := s.opts.source.codeFiles()
 	if err != nil {
@@ -86,9 +86,14 @@ func (s *session) installCode(ctx context.Context) error {
 	}
 	changed, gone := st.changedCode(files)
 	if len(changed) == 0 && len(gone) == 0 {
-		return s.step(ctx, "restore missing rights", restoreRights)
+		return s.step(ctx, "restore missing rights", func(ctx context.Context, tx pgx.Tx) error {
+			return grantRights(ctx, tx, st.roles, files)
+		})
 	}
 	err = s.step(ctx, "install functions, triggers and views", func(ctx context.Context, tx pgx.Tx) error {
+		if err := revokeRights(ctx, tx, append([]string{"public"}, st.roles...)); err != nil {
+			return err
+		}
 		for _, f := range files {
 			if !slices.Contains(changed, f.name) {
 				continue
@@ -107,10 +112,10 @@ func (s *session) installCode(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, `delete from oxbow.installed_code where name = any($1)`, gone); err != nil {
 			return err
 		}
-		if err := revokePublic(ctx, tx); err != nil {
+		if err := revokeRights(ctx, tx, []string{"public"}); err != nil { // what creating granted
 			return err
 		}
-		return grantVersions(ctx, tx, st.roles)
+		return grantRights(ctx, tx, st.roles, files)
 	})
 	if len(st.code) > 0 && isOfDefinition(err) {
 		return fmt.Errorf("%w: tables or functions of database %q are those of a version between releases: %s (%w)",

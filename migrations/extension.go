@@ -44,7 +44,17 @@ func (s *session) ensureExtensions(ctx context.Context) error {
 		return err
 	}
 	s.vectorSchema = st.vectorSchema
-	return st.checkExtensions()
+	if err := st.checkExtensions(); err != nil {
+		return err
+	}
+	var usable bool
+	err = s.conn.QueryRow(ctx, `select has_schema_privilege($1, 'usage')`, s.vectorSchema).Scan(&usable)
+	if err == nil && !usable {
+		return fmt.Errorf("%w: role %q may not use the schema of vector: as its owner, run in database %q: "+
+			"grant usage on schema %s to %s", ErrNoExtension, s.role, s.name, quoteIfNeeded(s.vectorSchema),
+			pgx.Identifier{s.role}.Sanitize())
+	}
+	return err
 }
 
 func (s *session) createExtension(ctx context.Context, n need) error {

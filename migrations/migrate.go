@@ -103,6 +103,7 @@ func Up(ctx context.Context, dsn string, opts Options) error {
 	// Extensions come first: if one is unavailable, Up leaves nothing behind.
 	for _, step := range []func(context.Context) error{
 		s.ensureExtensions, s.ensureSchema, s.ensureRoles, s.riverUp, s.oursUp, s.installCode,
+		s.useExtension,
 	} {
 		if err := step(ctx); err != nil {
 			return err

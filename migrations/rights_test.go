@@ -82,15 +82,67 @@ func TestRemovedRightsAreRestored(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
 	conn := connect(t, dsn)
-	const missing = `select 3 - count(*) - has_table_privilege('oxbow_worker', 'oxbow.memory_terms', 'select')::int
+	const missing = `select 4 - count(*) - has_table_privilege('oxbow_worker', 'oxbow.memory_terms', 'select')::int
+			- has_function_privilege('oxbow_worker', 'oxbow.lock_repeats(text, uuid)', 'execute')::int
 		from pg_policy p where p.polname in ('worker', 'app_select')
 		and p.polrelid in ('oxbow.messages'::regclass, 'oxbow.users'::regclass)`
 	complete := value[int](t, conn, missing)
 	exec(t, conn, `drop policy worker on oxbow.messages; drop policy app_select on oxbow.users;
-		revoke select on oxbow.memory_terms from oxbow_worker`)
-	require.Equal(t, complete+3, value[int](t, conn, missing))
+		revoke select on oxbow.memory_terms from oxbow_worker;
+		revoke execute on function oxbow.lock_repeats from oxbow_worker`)
+	require.Equal(t, complete+4, value[int](t, conn, missing))
 	require.NoError(t, migrations.Up(t.Context(), dsn, migrations.Options{}))
 	require.Equal(t, complete, value[int](t, conn, missing))
+}
+
+// Up leaves the group roles no rights that the code does not grant, such as those of an earlier version.
+func TestEarlierRightsAreRevoked(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Database(t)
+	conn := connect(t, dsn)
+	const rights = `
+		select object || ' ' || a.grantee::regrole || ' ' || a.privilege_type from (
+		  select p.oid::regprocedure::text, proacl from pg_proc p where pronamespace = 'oxbow'::regnamespace
+		  union all select c.oid::regclass::text, relacl from pg_class c where relnamespace = 'oxbow'::regnamespace
+		  union all select t.oid::regtype::text, typacl from pg_type t where typnamespace = 'oxbow'::regnamespace
+		  union all select nspname, nspacl from pg_namespace where nspname = 'oxbow'
+		) o (object, acl), aclexplode(acl) a order by 1`
+	before := list(t, conn, rights)
+	exec(t, conn, `grant execute on function oxbow.set_policy to oxbow_worker, oxbow_app;
+		grant all on oxbow.erasures, oxbow.api_keys, oxbow.memories to oxbow_app;
+		grant update on sequence oxbow.river_job_id_seq to oxbow_operator; grant create on schema oxbow to oxbow_worker;
+		grant usage on type oxbow.memory_type to oxbow_operator;
+		update oxbow.installed_code set checksum = 'of an earlier version' where name like '180%'`)
+	require.NotEqual(t, before, list(t, conn, rights))
+	require.NoError(t, migrations.Up(t.Context(), dsn, migrations.Options{}))
+	require.Equal(t, before, list(t, conn, rights))
+}
+
+// The schema of pgvector need not be public. Up lets the group roles use it, or names the statement.
+func TestSchemaOfExtensionIsUsable(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	dsn := b.owner(t)
+	admin := b.conn(t)
+	owner := pgx.Identifier{connect(t, dsn).Config().User}.Sanitize()
+	exec(t, admin, `create schema ext; create extension vector schema ext; create extension btree_gin schema ext`)
+	for _, role := range b.src.Roles {
+		exec(t, admin, "create role "+role+" nologin")
+	}
+	err := migrations.Up(t.Context(), dsn, b.opts)
+	require.ErrorIs(t, err, migrations.ErrNoExtension)
+	require.ErrorContains(t, err, "grant usage on schema ext to "+owner)
+
+	exec(t, admin, "grant usage on schema ext to "+owner)
+	require.NoError(t, migrations.Up(t.Context(), dsn, b.opts))
+	require.Contains(t, b.log.waitFor(t, "may not grant the use of the schema of pgvector"),
+		"grant usage on schema ext to "+b.src.Roles[0]+", "+b.src.Roles[1]+";")
+
+	exec(t, admin, "grant usage on schema ext to "+owner+" with grant option")
+	require.NoError(t, migrations.Up(t.Context(), dsn, b.opts))
+	for _, role := range b.src.Roles {
+		require.True(t, value[bool](t, admin, "select has_schema_privilege('"+role+"', 'ext', 'usage')"))
+	}
 }
 
 // A restore into a cluster without the roles loses their rights and gives PUBLIC its default rights

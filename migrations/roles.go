@@ -2,9 +2,12 @@ package migrations
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	sqlcode "github.com/oxbow-memory/oxbow/sql"
 )
 
 // groupRoles are the group roles. They cannot log in; logins are made members of them. sql/code
@@ -56,12 +59,22 @@ func createRoles(roles []string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// grantVersions lets the group roles read the tables from which Check reads the version.
-func grantVersions(ctx context.Context, tx pgx.Tx, roles []string) error {
+// revokeRights revokes the rights of roles, or of public, on what the schema contains. PUBLIC has EXECUTE on functions
+// and USAGE on types by default. Rights are an allow-list, kept in sql/code.
+func revokeRights(ctx context.Context, tx pgx.Tx, roles []string) error {
 	for _, role := range roles {
-		to := pgx.Identifier{role}.Sanitize()
-		_, err := tx.Exec(ctx, `grant usage on schema oxbow to `+to+`;
-			grant select on oxbow.schema_version, oxbow.installed_code, oxbow.river_migration to `+to)
+		_, err := tx.Exec(ctx, fmt.Sprintf(`
+			revoke all on schema oxbow from %[1]s;
+			revoke all on all tables in schema oxbow from %[1]s;
+			revoke all on all sequences in schema oxbow from %[1]s;
+			revoke all on all routines in schema oxbow from %[1]s;
+			do $$
+			declare t regtype;
+			begin
+			  for t in select oid from pg_type where typnamespace = 'oxbow'::regnamespace and typtype in ('d', 'e') loop
+			    execute format('revoke all on type %%s from %[1]s', t);
+			  end loop;
+			end $$`, quoteIfNeeded(role)))
 		if err != nil {
 			return err
 		}
@@ -69,8 +82,34 @@ func grantVersions(ctx context.Context, tx pgx.Tx, roles []string) error {
 	return nil
 }
 
-// restoreRights restores policies and rights on tables that somebody removed. Functions keep theirs.
-func restoreRights(ctx context.Context, tx pgx.Tx) error {
+// grantRights grants the group roles the rights of the allow-list that they do not have: on the tables from which Check
+// reads the version, on the functions, and what secure_tables grants.
+func grantRights(ctx context.Context, tx pgx.Tx, roles []string, files []codeFile) error {
+	var texts []string
+	for _, f := range files {
+		texts = append(texts, f.text)
+	}
+	granted := sqlcode.Granted(texts...)
+	for _, role := range roles {
+		to := pgx.Identifier{role}.Sanitize()
+		_, err := tx.Exec(ctx, `grant usage on schema oxbow to `+to+`;
+			grant select on oxbow.schema_version, oxbow.installed_code, oxbow.river_migration to `+to)
+		if err != nil {
+			return err
+		}
+		var missing string
+		err = tx.QueryRow(ctx, `
+			select coalesce(string_agg(format('grant execute on routine %s to %I;', p.oid::regprocedure, $1::text), ''), '')
+			  from pg_proc p
+			 where p.pronamespace = 'oxbow'::regnamespace and p.proname = any($2)
+			   and not has_function_privilege($1::name, p.oid, 'execute')`, role, granted[role]).Scan(&missing)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, missing); err != nil {
+			return err
+		}
+	}
 	_, err := tx.Exec(ctx, `
 		do $$
 		begin
@@ -81,19 +120,27 @@ func restoreRights(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// revokePublic revokes from PUBLIC what PostgreSQL grants it by default: EXECUTE on functions and
-// USAGE on types. Rights are an allow-list, kept in sql/code.
-func revokePublic(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, `
-		revoke all on schema oxbow from public;
-		revoke all on all tables in schema oxbow from public;
-		revoke all on all routines in schema oxbow from public;
-		do $$
-		declare t regtype;
-		begin
-		  for t in select oid from pg_type where typnamespace = 'oxbow'::regnamespace and typtype in ('d', 'e') loop
-		    execute format('revoke all on type %s from public', t);
-		  end loop;
-		end $$`)
-	return err
+// useExtension lets the group roles use the schema of vector, whose types and operators their statements name, and logs
+// the statement to run if it may not.
+func (s *session) useExtension(ctx context.Context) error {
+	return s.step(ctx, "grant usage on schema "+s.vectorSchema, func(ctx context.Context, tx pgx.Tx) error {
+		var without string
+		var may bool
+		err := tx.QueryRow(ctx, `
+			select coalesce(string_agg(quote_ident(r.rolname), ', ' order by r.rolname), ''),
+			       has_schema_privilege($2::name, 'usage with grant option')
+			  from pg_roles r where r.rolname = any($1) and not has_schema_privilege(r.rolname, $2, 'usage')`,
+			s.opts.source.roles, s.vectorSchema).Scan(&without, &may)
+		if err != nil || without == "" {
+			return err
+		}
+		grant := "grant usage on schema " + quoteIfNeeded(s.vectorSchema) + " to " + without
+		if may {
+			_, err = tx.Exec(ctx, grant)
+			return err
+		}
+		s.log.WarnContext(ctx, "role "+s.role+" may not grant the use of the schema of pgvector: until its owner runs this "+
+			"statement, only the owner can connect", "run", grant+";")
+		return nil
+	})
 }

@@ -49,6 +49,9 @@ func (s *session) oursUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.step(ctx, "key of "+versionTable, keyVersions); err != nil {
+		return err
+	}
 	current, err := tern.GetCurrentVersion(ctx)
 	if err != nil {
 		return err
@@ -59,6 +62,18 @@ func (s *session) oursUp(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// keyVersions gives tern's table a primary key. Without one, a publication of all tables refuses each migration.
+func keyVersions(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `
+		do $$
+		begin
+		  if not exists (select from pg_index i where i.indrelid = 'oxbow.schema_version'::regclass and i.indisprimary) then
+		    alter table oxbow.schema_version add primary key (version);
+		  end if;
+		end $$`)
+	return err
 }
 
 // oursDown undoes our migrations down to target, which is above 0. The code of sql/code may not fit

@@ -108,9 +108,9 @@ func APIKeys(ctx context.Context, db DB, before uuid.UUID, limit int) ([]APIKey,
 		  from oxbow.api_keys where $1::uuid is null or id < $1 order by id desc limit $2`, pointer(before), limit)
 }
 
-// ManagesAPIKeys reports whether the login may see and change all keys.
+// ManagesAPIKeys reports whether the login may see and change all keys: the owner's and those of oxbow_operator.
 func ManagesAPIKeys(ctx context.Context, db DB) (bool, error) {
-	return CollectOne[bool](ctx, db, `select oxbow.is_trusted(current_user)
+	return CollectOne[bool](ctx, db, `select pg_has_role((select relowner from pg_class where oid = 'oxbow.api_keys'::regclass), 'MEMBER')
 		or coalesce(pg_has_role(current_user, to_regrole('oxbow_operator'), 'usage'), false)`)
 }
 

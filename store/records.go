@@ -9,12 +9,12 @@ import (
 )
 
 // derived lists the tables that an export omits. The worker rebuilds them from the memories, they
-// queue work for it, they hold the raw sensory stream of the last days, or they hold keys of the API
-// and its answers to repeated requests.
+// queue work for it, they hold the raw sensory stream of the last days, or they hold keys and
+// sessions of the server and its answers to repeated requests.
 var derived = []string{"memory_vectors", "memory_vectors_next", "indexed_vectors", "vector_slots", "memory_terms",
 	"memory_term_stats", "embedding_refusals",
 	"reflection_inbox", "activity", "extractions", "sensory", "sensory_candidates", "entities", "entity_mentions",
-	"entity_edges", "communities", "api_keys", "api_answers"}
+	"entity_edges", "communities", "api_keys", "page_sessions", "api_answers"}
 
 // recordTables returns the tables of an export other than memories: every other table with a
 // user_id, so that new tables are included. Tables that others reference come first.

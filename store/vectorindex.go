@@ -27,23 +27,23 @@ func AssignSlots(ctx context.Context, db DB) (begun, ended int, err error) {
 // EndSlots deletes at most limit copies of vectors of users who no longer have an index, and
 // returns their number. 0 means that none are left.
 func EndSlots(ctx context.Context, db DB, limit int) (int, error) {
-	return vectorStep(ctx, db, "end_slots", limit)
+	return vectorStep(ctx, db, `select oxbow.end_slots($1)`, limit)
 }
 
 // WalkVectors reads at most limit further vectors of a user with an index and records those missing
 // from it. It returns the number of vectors read. 0 means that no walk is pending.
 func WalkVectors(ctx context.Context, db DB, limit int) (int, error) {
-	return vectorStep(ctx, db, "walk_vectors", limit)
+	return vectorStep(ctx, db, `select oxbow.walk_vectors($1)`, limit)
 }
 
 // IndexVectors moves at most limit recorded vectors into their index and returns their number. 0
 // means that none are left.
 func IndexVectors(ctx context.Context, db DB, limit int) (int, error) {
-	return vectorStep(ctx, db, "index_vectors", limit)
+	return vectorStep(ctx, db, `select oxbow.index_vectors($1)`, limit)
 }
 
-func vectorStep(ctx context.Context, db DB, function string, limit int) (int, error) {
-	return one[int](ctx, db, "maintain the vector index", `select oxbow.`+function+`($1)`, limit)
+func vectorStep(ctx context.Context, db DB, sql string, limit int) (int, error) {
+	return one[int](ctx, db, "maintain the vector index", sql, limit)
 }
 
 // IndexedUsers returns the users whose vectors are indexed, in the order in which they got their

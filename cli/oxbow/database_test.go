@@ -163,7 +163,7 @@ func TestAppLogin(t *testing.T) {
 		require.Equal(t, "oxbow: \"oxbow "+args[0]+"\" requires the owner of the schema or a member of "+
 			"oxbow_worker, but this login is \""+login+"\": check the user in the database URL\n", r.err)
 	}
-	require.Contains(t, app.run("keys", "api", "list").err, "a member of oxbow_worker or oxbow_operator")
+	require.Contains(t, app.run("keys", "api", "list").err, "a member of oxbow_operator")
 	require.Contains(t, app.run("show", id).err, "add --user if this login may see only one user")
 	require.Contains(t, app.ok("erase", "林", "--yes"), "Erased user")
 	require.Equal(t, 1, d.number(`select count(*) from oxbow.memories`))

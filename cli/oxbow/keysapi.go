@@ -29,7 +29,7 @@ func (a *app) onAPIKeys(run runOnData) runE {
 	return a.onDatabase(func(ctx context.Context, d *database, args []string) error {
 		may, err := store.ManagesAPIKeys(ctx, d.pool)
 		if err == nil && !may {
-			err = fmt.Errorf("the keys require the owner of the schema or a member of oxbow_worker or oxbow_operator, "+
+			err = fmt.Errorf("the keys require the owner of the schema or a member of oxbow_operator, "+
 				"but this login is %q: check the user in the database URL", d.pool.Config().ConnConfig.User)
 		}
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	sqlcode "github.com/oxbow-memory/oxbow/sql"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -24,7 +25,7 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 		App, Worker, Operator                bool
 		Unserved, Unlogged                   []string
 		Unsecured, Forced, Ungranted, Beyond []string
-		NoAppPolicy, Writable                []string
+		NoAppPolicy, Writable, Unusable      []string
 	}](ctx, tx, `
 		with users as (
 		  select c.oid, c.relname::text as name, c.relrowsecurity as secured, c.relforcerowsecurity as forced
@@ -44,14 +45,19 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 		       array(select name from users where not secured order by 1) as unsecured,
 		       array(select name from users where forced order by 1) as forced,
 		       array(select name from users u where g.app is not null
+		               and has_table_privilege(g.app, u.oid, 'select')
 		               and not exists (select from pg_policy p where p.polrelid = u.oid and g.app = any(p.polroles))
 		                 order by 1) as no_app_policy,
+		       array(select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+		             where e.extname = 'vector' and exists (select from unnest(array[g.app, g.worker, g.operator]) r
+		               where r is not null and not has_schema_privilege(r, n.oid, 'usage'))) as unusable,
 		       array(select c.relname::text from pg_class c left join users u on u.oid = c.oid
 		             where g.worker is not null and c.relnamespace = 'oxbow'::regnamespace
 		               and (u.oid is not null and not exists (select from pg_policy p
 		                      where p.polrelid = u.oid and g.worker = any(p.polroles))
 		                 or (u.oid is not null or c.relname in ('settings', 'river_job', 'river_leader', 'river_queue',
 		                      'river_notification'))
+		                    and c.relname not in ('api_keys', 'page_sessions', 'api_answers', 'api_log')
 		                    and not (select bool_and(has_table_privilege(g.worker, c.oid, p))
 		                      from unnest('{select,insert,update,delete}'::text[]) p)) order by 1) as ungranted,
 		       array(select r.rolname::text from pg_roles r where g.app is not null and r.rolcanlogin and not r.rolsuper
@@ -62,6 +68,17 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 		       array(select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace
 		             where e.extname = 'vector' and has_schema_privilege(g.app, n.oid, 'create')) as writable
 		  from groups g`)
+	if err != nil {
+		return err
+	}
+	lacking := map[string][]string{}
+	for role, there := range map[string]bool{"oxbow_app": is.App, "oxbow_worker": is.Worker, "oxbow_operator": is.Operator} {
+		if there {
+			if lacking[role], err = lacks(ctx, tx, role); err != nil {
+				return err
+			}
+		}
+	}
 	const migrate = "Run oxbow migrate up as the owner: it restores what is missing."
 	for _, x := range []struct {
 		level     Level
@@ -79,6 +96,13 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 		{LevelError, is.Ungranted, "oxbow_worker lacks rights on ", "Workers with a login of that role fail.", migrate},
 		{LevelError, is.Unlogged, "oxbow_operator lacks rights on ", "oxbow serve cannot check keys or write its log.",
 			migrate},
+		{LevelError, lacking["oxbow_app"], "oxbow_app lacks rights: ", "Calls of its logins fail.", migrate},
+		{LevelError, lacking["oxbow_worker"], "oxbow_worker lacks rights: ", "Jobs fail if its logins run them.", migrate},
+		{LevelError, lacking["oxbow_operator"], "oxbow_operator lacks rights: ", "oxbow serve fails for operators.",
+			migrate},
+		{LevelError, is.Unusable, "a group role may not use the schema of pgvector, ",
+			"Its logins cannot name the type of vectors: recall and jobs fail.",
+			"As its owner, run grant usage on schema … to oxbow_app, oxbow_worker, oxbow_operator."},
 		{LevelWarning, is.Unserved, "oxbow serve cannot run as ",
 			"These logins are members of oxbow_operator but not of oxbow_app, and the server needs both.",
 			"Run grant oxbow_app to …."},
@@ -97,7 +121,19 @@ func (e *examination) rights(ctx context.Context, tx pgx.Tx) error {
 		"Every application connects as the owner, to whom row-level security does not apply.",
 		"Run oxbow migrate up: it creates them, or prints the statements for an administrator.")
 	e.fine = "row-level security is on for every table of users' data, and the roles have their rights"
-	return err
+	return nil
+}
+
+// lacks returns the rights that a group role lacks on the functions that it may call and on what these use.
+func lacks(ctx context.Context, tx pgx.Tx, role string) ([]string, error) {
+	needed, err := store.Collect[sqlcode.Need](ctx, tx, sqlcode.Needs, sqlcode.Calls(role), role)
+	var lacking []string
+	for _, n := range needed {
+		if !n.Held {
+			lacking = append(lacking, n.What+" on "+n.Name)
+		}
+	}
+	return lacking, err
 }
 
 // indexes compares the indexes with those that the migrations create. It leaves out the tables of an unfinished reembed.

@@ -10,6 +10,7 @@ return (_memory).reference is not null and (_memory).superseded_by is not null a
   select from oxbow.memory_links l
    where l.user_id = (_memory).user_id and l.to_type = (_memory).memory_type and l.to_id = (_memory).id
      and l.from_id = (_memory).superseded_by and l.relation in ('supersedes', 'merged_from'));
+call oxbow.grant_worker('is_attached');
 
 -- attachments returns the images, recordings and files that were folded into a memory, oldest first, or null:
 -- [{"id", "modality", "reference", "caption", "at"}]. It returns the latest 10. believed_as_of selects those that were

@@ -81,3 +81,4 @@ language sql immutable parallel safe
 return case when rtrim(term, '*') = '' or octet_length(term) > 2047 then null
             else ('''' || replace(replace(rtrim(term, '*'), '\', '\\'), '''', '''''')
                   || case when term like '%*' then ''':*' else '''' end)::tsquery end;
+call oxbow.grant_worker('term_query');

@@ -46,6 +46,7 @@ begin
     _ends := _ends || array[_b, _n];
   end loop;
 end $$;
+call oxbow.grant_worker('weight_first');
 
 -- weight_crossings reports whether the unclamped weight of a memory is below a level if nothing happens to the memory:
 -- in a row for the moment at, and in one for each later day on which that changes, within the given number of days.

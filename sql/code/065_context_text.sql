@@ -25,6 +25,7 @@ language sql immutable parallel safe
 return btrim(regexp_replace(
   regexp_replace(_text, '[\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\U000E0000-\U000E007F]+', '', 'g'),
   '[\u0001-\u0020\u007F-\u00A0\u1680\u2000-\u200B\u2028\u2029\u202F\u205F\u3000]+', ' ', 'g'));
+call oxbow.grant_worker('one_line');
 
 -- shorten returns a text as one line of at most _tokens estimated tokens: the whole text, its first
 -- sentences if they fill at least half of the limit, or its first words and "…".
@@ -58,6 +59,7 @@ begin
   end if;
   return rtrim(regexp_replace(left(_line, _low), ' [^ ]{0,20}$', ''), E' \u200D') || '…';
 end $$;
+call oxbow.grant_worker('shorten');
 
 -- context_heading returns the heading of a section.
 create or replace function oxbow.context_heading(_section text, _chinese boolean) returns text

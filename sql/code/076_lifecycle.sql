@@ -214,7 +214,6 @@ begin
                              window_end, e, _rules);
   end loop;
 end $$;
-call oxbow.grant_worker('replay_trait');
 
 -- replay_events returns the state after each event of a trait.
 create or replace function oxbow.replay_events(_user_id text, _trait_id uuid,

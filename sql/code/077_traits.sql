@@ -23,6 +23,8 @@ select m.user_id, m.id, m.content, m.trait_subtype as subtype,
        select oxbow.trait_confidence_at(m.trait_confidence, m.trait_subtype, m.trait_reinforcement_count,
                 m.trait_confidence_at, now(), r.rules) as confidence offset 0) c
  where m.expired_at is null and m.forgotten_at is null;
+call oxbow.grant_operator('rules_at', 'trait_confidence_at', 'trait_decayed', 'trait_rate', 'trait_rules',
+                          'trait_stage_by', 'trait_stage_of', 'trait_stage_with');
 
 -- traits_as_of returns the traits of a user at a moment, each with its wording at the time and with the
 -- confidence from its events up to then, decayed to that moment. trait_id is the trait's current id, id

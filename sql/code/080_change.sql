@@ -34,6 +34,7 @@ begin
   end if;
   return memory;
 end $$;
+call oxbow.grant_worker('lock_memory');
 
 -- lock_kept is lock_memory for a memory that must not be forgotten.
 create or replace function oxbow.lock_kept(_user_id text, _id uuid) returns oxbow.memories
@@ -151,6 +152,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   )
   select coalesce(array_agg(r.id order by r.id), array[_id]) from repeated r;
 $$;
+call oxbow.grant_worker('repeats_of');
 
 -- lock_repeats is repeats_of, but also locks the memories, in the order of their ids. A concurrent job may
 -- fold another fact, so it checks again once it has the locks.
@@ -172,6 +174,7 @@ begin
   end loop;
   return _ids;
 end $$;
+call oxbow.grant_worker('lock_repeats');
 
 -- forget_memory forgets a memory, with the facts that only repeated it, and notes who did (W's deletion policies):
 --   user   a person or an application, by oxbow.forget

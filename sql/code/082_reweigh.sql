@@ -170,9 +170,10 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 call oxbow.grant_worker('observe_trait');
 
--- erase_wordings erases a trait and all its earlier wordings.
+-- erase_wordings erases a trait and all its earlier wordings. It runs with the owner's rights, as erase_memory does, so
+-- that the worker needs none on the steps of an erasure.
 create or replace function oxbow.erase_wordings(_user_id text, _trait_id uuid) returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   _ids uuid[];
 begin

@@ -200,6 +200,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
            where m.user_id = _user_id and m.memory_type in ('fact', 'episodic') and m.id = _id
              and m.session_id is not null) s;
 $$;
+call oxbow.grant_worker('sessions_of');
 
 -- summaries_of returns all summaries of conversations, including older versions.
 create or replace function oxbow.summaries_of(_user_id text, _sessions text[]) returns uuid[]
@@ -210,6 +211,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
                         where m.user_id = _user_id and m.id = s.memory_id and m.source = 'summary') m
    where s.user_id = _user_id and s.session_id = any(_sessions) and s.message_id is null and s.memory_type = 'episodic';
 $$;
+call oxbow.grant_worker('summaries_of');
 
 -- withdraw_summaries excludes everything said so far in conversations from future summaries, and returns
 -- the existing ones. The caller removes these, because a single statement cannot be removed from a summary.
@@ -227,6 +229,7 @@ begin
    where s.user_id = _user_id and s.id = i.id;
   return oxbow.summaries_of(_user_id, _sessions);
 end $$;
+call oxbow.grant_worker('withdraw_summaries');
 
 -- withdraw_deleted erases the summaries of a conversation when one of its messages is deleted.
 create or replace function oxbow.withdraw_deleted() returns trigger

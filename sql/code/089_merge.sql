@@ -167,6 +167,7 @@ return case
   else rtrim(_text, ' .。') || format(' (%s times, %s)', _count,
     case when _first = _last then _first else _first || ' to ' || _last end)
 end;
+call oxbow.grant_worker('merged_content');
 
 -- merge_memories makes one memory of several of a user, or lets them join the merged memory among them, and returns its
 -- id. All must be current, of one type, and at most one a merged memory; otherwise the error is OX105. It has

@@ -42,6 +42,7 @@ $$;
 create or replace function oxbow.idf(_documents double precision, _found double precision) returns double precision
 language sql immutable parallel safe
 return ln(1 + greatest(_documents - _found + 0.5, 0) / (_found + 0.5));
+call oxbow.grant_worker('idf');
 
 -- bm25_tf returns the weight of a term that occurs _times in a document of _length times the average
 -- length.

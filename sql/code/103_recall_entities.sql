@@ -33,6 +33,7 @@ language sql stable as $$
   (select g.from_id, g.memory_type, g.memory_id from oxbow.entity_edges g
     where g.user_id = _user_id and g.to_id = _id limit 200)
 $$;
+call oxbow.grant_worker('entity_neighbours');
 
 -- recall_entities returns the memories that name entities of the query and, with a quarter of the weight,
 -- those that name a neighbour, if the memory behind the edge passes the filter. The weight of a name is its

@@ -93,5 +93,4 @@ begin
 exception when unique_violation then
   return false;
 end $$;
-call oxbow.grant_worker('retry_job');
 call oxbow.grant_operator('retry_job', 'ring_doorbell');

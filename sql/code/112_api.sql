@@ -50,5 +50,4 @@ language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = o
     (select m.user_id from oxbow.messages m where m.user_id > _user_id order by m.user_id limit 1),
     (select u.user_id from oxbow.users u where u.user_id > _user_id order by u.user_id limit 1));
 $$;
-call oxbow.grant_worker('user_after');
 call oxbow.grant_operator('user_after');

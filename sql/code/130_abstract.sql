@@ -348,7 +348,6 @@ language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = o
    cross join lateral (select m.id from oxbow.memories_fact m
                         where m.user_id = _user_id and m.id = l.from_id and m.source = 'abstract' offset 0) m;
 $$;
-call oxbow.grant_worker('conclusions_from');
 
 -- withdraw_conclusions prepares the erasure of memories: their topics become due, and a topic whose conclusion is among
 -- the memories gets no other. It returns the conclusions that rest on the memories, which the caller erases.

@@ -72,7 +72,6 @@ begin
   end if;
   return skill;
 end $$;
-call oxbow.grant_worker('lock_skill');
 
 -- count_outcomes adds to the counts of a locked skill and, if it was replaced, of the current version.
 create or replace function oxbow.count_outcomes(_skill oxbow.skills, _successes integer, _failures integer) returns void

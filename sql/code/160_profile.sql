@@ -87,7 +87,6 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
    where m.namespace = _namespace and m.key = _key and v.item ~ '\S'
    order by v.item limit 100;
 $$;
-call oxbow.grant_worker('profile_items');
 
 -- get_value returns a value, or null if there is none.
 create or replace function oxbow.get_value(user_id text, key text, namespace text default 'profile') returns jsonb

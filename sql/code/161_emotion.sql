@@ -32,13 +32,11 @@ begin
      and m.sensitivity < 2
    order by coalesce(m.valid_at, m.created_at) desc limit _limit;
 end $$;
-call oxbow.grant_worker('emotional');
 
 -- json_number returns a number in JSON, or null for any other value.
 create or replace function oxbow.json_number(_value jsonb) returns double precision
 language sql immutable parallel safe
 return case jsonb_typeof(_value) when 'number' then (_value #>> '{}')::double precision end;
-call oxbow.grant_worker('json_number');
 
 -- emotion_profile returns the emotional profile of a user, from the latest 500 memories with an emotion.
 --   baseline  the mean valence (-1 to 1) and arousal (0 to 1), by recency

@@ -27,13 +27,11 @@ language sql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = 
    cross join lateral (select f.topic from oxbow.topic_fragments f
                         where f.user_id = _user_id and f.memory_type = m.memory_type and f.memory_id = m.id offset 0) t;
 $$;
-call oxbow.grant_worker('predict_seen');
 
 -- logit returns the log odds of a probability, which it first limits to values off 0 and 1.
 create or replace function oxbow.logit(_p double precision) returns double precision
 language sql immutable parallel safe
 return ln(least(greatest(_p, 1e-6), 1 - 1e-6) / (1 - least(greatest(_p, 1e-6), 1 - 1e-6)));
-call oxbow.grant_worker('logit');
 
 -- predict_recurring predicts what recurs, per kind and topic, for the days of a period in the user's time zone.
 --
@@ -122,7 +120,6 @@ begin
            from seen s where s.kind = e.kind and s.topic = e.topic) h
    group by e.kind, e.topic, e.days, h.first, h.last, h.ids;
 end $$;
-call oxbow.grant_worker('predict_recurring');
 
 -- predict returns what a user will probably do, ask or need between two moments, the most probable first.
 --   kind         activity, topic (will come up), question (will be asked about), intention (will be done)

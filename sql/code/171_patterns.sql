@@ -5,7 +5,6 @@
 create or replace function oxbow.sharing_patterns() returns boolean
 language sql stable set search_path = pg_catalog, pg_temp
 return coalesce((select (s.value ->> 'enabled')::boolean from oxbow.settings s where s.key = 'patterns'), false);
-call oxbow.grant_worker('sharing_patterns');
 
 -- pattern_account returns the account of the privacy budget, with the latest release and when the next is due.
 create or replace function oxbow.pattern_account(_now timestamptz)

@@ -255,7 +255,6 @@ begin
      from jsonb_each_text(s.previous) j
     where oxbow.policy(j.key) = (s.changes ->> j.key)::double precision;
 end $$;
-call oxbow.grant_worker('rollback_strategy');
 call oxbow.grant_operator('rollback_strategy');
 
 -- set_molt_mode sets the mode of the job molt: off, suggest or auto. Call it outside a transaction block, as set_policy.
@@ -354,5 +353,4 @@ begin
     return next;
   end if;
 end $$;
-call oxbow.grant_worker('why_strategy');
 call oxbow.grant_operator('why_strategy');

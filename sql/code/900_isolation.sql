@@ -1,10 +1,10 @@
 -- secure_tables sets up row-level security for every table with a user_id, including partitions, because a
 -- parent's policies do not cover a statement on its partition. The owner is exempt. A login of the group
--- oxbow_app reads and changes the rows of the user in the setting oxbow.user_id, and may insert memories,
--- vectors, messages and the sensory stream for any user; without the setting it reads nothing. The worker
--- sees everything. oxbow_operator, which "oxbow serve" becomes for operators and for its keys, sessions and log, reads
--- everything and writes these, the queue and the webhooks. migrate also runs this after a migration, so that new tables
--- are covered. A group role that does not exist is skipped.
+-- oxbow_app reads and changes the rows of the user in the setting oxbow.user_id, except keys and sessions, and may insert
+-- memories, vectors, messages and the sensory stream for any user; without the setting, or if it is empty, it reads
+-- nothing. The worker sees everything except keys. oxbow_operator, which "oxbow serve" becomes for operators and for its
+-- keys, sessions and log, reads everything and writes these, the queue and the webhooks. migrate also runs this after a
+-- migration, so that new tables are covered. A group role that does not exist is skipped.
 create or replace procedure oxbow.secure_tables()
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -45,16 +45,15 @@ begin
     perform oxbow.ensure_policy('oxbow.settings', 'worker', 'for all to oxbow_worker using (true) with check (true)');
     grant usage on schema oxbow to oxbow_worker;
     grant usage on type oxbow.memory_type to oxbow_worker;
-    grant select on oxbow.traits, oxbow.history, oxbow.policies to oxbow_worker;
-    grant select on oxbow.policy_definitions, oxbow.policy_changes, oxbow.trait_rules, oxbow.recall_rules,
-      oxbow.category_names, oxbow.profile_mapping to oxbow_worker;
-    grant select, insert, update, delete on oxbow.settings, oxbow.job_schedules, oxbow.pattern_counts, oxbow.river_job, oxbow.river_leader,
-      oxbow.river_queue, oxbow.river_notification to oxbow_worker;
-    grant select on oxbow.river_migration to oxbow_worker;
+    grant select on oxbow.policies, oxbow.policy_definitions, oxbow.policy_changes, oxbow.trait_rules,
+      oxbow.recall_rules, oxbow.category_names, oxbow.strategies to oxbow_worker;
+    grant select, insert, update, delete on oxbow.settings, oxbow.river_job, oxbow.river_leader, oxbow.river_queue,
+      oxbow.river_notification to oxbow_worker;
+    grant usage on sequence oxbow.river_job_id_seq, oxbow.river_notification_id_seq to oxbow_worker;
+    grant select, insert, update on oxbow.job_schedules to oxbow_worker;
+    grant select, insert, delete on oxbow.pattern_counts to oxbow_worker;
     grant select, insert on oxbow.pattern_releases to oxbow_worker;
     grant select, update on oxbow.webhooks to oxbow_worker;
-    grant select on oxbow.strategies to oxbow_worker;
-    grant usage, select on all sequences in schema oxbow to oxbow_worker;
   end if;
   if operator then
     grant usage on schema oxbow to oxbow_operator;
@@ -80,19 +79,24 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app constant boolean := to_regrole('oxbow_app') is not null;
   worker constant boolean := to_regrole('oxbow_worker') is not null;
-  own constant text := 'user_id = current_setting(''oxbow.user_id'', true)';
+  -- A setting that SET LOCAL has set is empty afterwards, and an empty user_id is that of the keys of operators.
+  own constant text := 'user_id = nullif(current_setting(''oxbow.user_id'', true), '''')';
 begin
   if not (select relrowsecurity from pg_class where oid = _table) then
     execute format('alter table %s enable row level security', _table);
   end if;
   if worker then
-    execute format('grant select, insert, update, delete on %s to oxbow_worker', _table);
+    if _family in ('page_sessions', 'api_answers', 'api_log') then -- settle deletes old rows
+      execute format('grant select, update, delete on %s to oxbow_worker', _table);
+    elsif _family <> 'api_keys' then
+      execute format('grant select, insert, update, delete on %s to oxbow_worker', _table);
+    end if;
     perform oxbow.ensure_policy(_table, 'worker', 'for all to oxbow_worker using (true) with check (true)');
   end if;
   if to_regrole('oxbow_operator') is not null then
     perform oxbow.ensure_policy(_table, 'operator', 'for select to oxbow_operator using (true)');
   end if;
-  if not app then
+  if not app or _family in ('api_keys', 'page_sessions') then
     return;
   end if;
   execute format('grant select on %s to oxbow_app', _table);
