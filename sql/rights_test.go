@@ -59,6 +59,7 @@ func TestFunctionsAreAnAllowList(t *testing.T) {
 // needs returns the rights that a role needs in order to run statements.
 func needs(t *testing.T, tx db, role string, statements []string) []sqlcode.Need {
 	t.Helper()
+	exec(t, tx, "set local jit = off") // compiling takes longer than running
 	rows, err := tx.Query(t.Context(), sqlcode.Needs, statements, role)
 	require.NoError(t, err)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[sqlcode.Need])

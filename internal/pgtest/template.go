@@ -62,7 +62,7 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, admin, name string) error
 	if err != nil {
 		return err
 	}
-	if err := migrateAsOwner(ctx, dsn); err != nil {
+	if err := Deploy(ctx, dsn); err != nil {
 		return errors.Join(err, dropDatabase(ctx, conn, name))
 	}
 	// A connection to the template would make every copy fail.
@@ -70,8 +70,8 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, admin, name string) error
 	return err
 }
 
-// migrateAsOwner creates the logins and the schema as a deployment does.
-func migrateAsOwner(ctx context.Context, dsn string) error {
+// Deploy creates the logins of deploy/logins.sql and the schema in an empty database, as a deployment does.
+func Deploy(ctx context.Context, dsn string) error {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		return err
