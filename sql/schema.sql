@@ -1330,6 +1330,8 @@ CREATE TABLE oxbow.memory_sources (
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+ALTER TABLE ONLY oxbow.memory_sources REPLICA IDENTITY FULL;
+
 ALTER TABLE ONLY oxbow.memory_sources
     ADD CONSTRAINT memory_sources_user_id_memory_type_memory_id_session_id_mes_key UNIQUE NULLS NOT DISTINCT (user_id, memory_type, memory_id, session_id, message_id);
 
@@ -2065,6 +2067,9 @@ ALTER TABLE ONLY oxbow.river_queue
 CREATE TABLE oxbow.schema_version (
     version integer NOT NULL
 );
+
+ALTER TABLE ONLY oxbow.schema_version
+    ADD CONSTRAINT schema_version_pkey PRIMARY KEY (version);
 
 -- sensory
 

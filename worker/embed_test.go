@@ -255,7 +255,7 @@ func TestSplit(t *testing.T) {
 // If the transaction of a job is rolled back at its end, nothing is stored, and the next attempt does it all.
 func TestRolledBackAndRepeated(t *testing.T) {
 	b := setup(t)
-	b.exec(`create sequence oxbow.test_tries;
+	b.exec(`create sequence oxbow.test_tries; grant usage on sequence oxbow.test_tries to oxbow_worker;
 		create function oxbow.test_fail() returns trigger language plpgsql as $$ begin
 		if nextval('oxbow.test_tries') = 1 then raise 'crash'; end if; return new; end $$;
 		create trigger test_fail before update on oxbow.river_job for each row

@@ -39,10 +39,16 @@ const smallPage = 64
 
 // target returns a configuration of the local provider with another dimension.
 func (b *bundle) target(dimension int) Config {
-	cfg := b.cfg
-	cfg.DatabaseURL = pgtest.As(b.T, b.dsn, "oxbow") // the owner
+	cfg := b.asOwner()
 	cfg.reembedPage = smallPage
 	cfg.Embedding = EmbeddingConfig{Dimension: dimension}
+	return cfg
+}
+
+// asOwner returns the configuration with the login of the owner, which Reembed needs.
+func (b *bundle) asOwner() Config {
+	cfg := b.cfg
+	cfg.DatabaseURL = pgtest.As(b.T, b.dsn, "oxbow")
 	return cfg
 }
 
@@ -77,7 +83,7 @@ func TestReembed(t *testing.T) {
 	b.insert("ann", "one more")
 	require.NoError(t, b.drain())
 	require.Equal(t, 300, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 64`))
-	_, err = Reembed(t.Context(), b.cfg, nil)
+	_, err = Reembed(t.Context(), b.asOwner(), nil)
 	require.ErrorIs(t, err, ErrSameModel)
 }
 
@@ -95,7 +101,7 @@ func TestReembedPrefixes(t *testing.T) {
 	_, err := New(t.Context(), b.cfg)
 	require.ErrorAs(t, err, new(*store.ModelMismatchError))
 	require.ErrorContains(t, err, `--embedding-dimension 1024 --embedding-passage-prefix 'passage: '`)
-	result, err := Reembed(t.Context(), b.cfg, nil)
+	result, err := Reembed(t.Context(), b.asOwner(), nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, result.Made)
 	vector := embeddingtest.Vector("passage: one", 1024)
@@ -108,7 +114,7 @@ func TestReembedPrefixes(t *testing.T) {
 	b.cfg.Embedding.QueryPrefix = "query: "
 	_, err = New(t.Context(), b.cfg)
 	require.ErrorAs(t, err, new(*store.ModelMismatchError))
-	result, err = Reembed(t.Context(), b.cfg, nil)
+	result, err = Reembed(t.Context(), b.asOwner(), nil)
 	require.NoError(t, err)
 	require.Zero(t, result.Made)
 	require.Equal(t, "query: ", result.To.QueryPrefix)
