@@ -79,7 +79,7 @@ func TestReembed(t *testing.T) {
 
 	_, err = New(t.Context(), b.cfg)
 	require.ErrorAs(t, err, new(*store.ModelMismatchError))
-	b.cfg = b.target(64)
+	b.cfg.Embedding = b.target(64).Embedding
 	b.insert("ann", "one more")
 	require.NoError(t, b.drain())
 	require.Equal(t, 300, b.count(`oxbow.memory_vectors where vector_dims(embedding) = 64`))
@@ -144,7 +144,7 @@ func TestReembedWhileServing(t *testing.T) {
 	b.eventually(`select exists (select from oxbow.recall('new', 'zebra'))`)
 	stop()
 	require.NoError(t, end(t, ended))
-	b.cfg = b.target(64)
+	b.cfg.Embedding = b.target(64).Embedding
 	b.work()
 	require.Equal(t, 197+4, b.count(`oxbow.memory_vectors`))
 	require.Equal(t, 197+4, b.count(`oxbow.memories`))

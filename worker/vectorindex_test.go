@@ -132,7 +132,7 @@ func TestVectorIndexAfterReembed(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, b.count(`oxbow.vector_slots`))
 	require.Zero(t, b.count(`oxbow.indexed_vectors`))
-	b.cfg = b.target(64)
+	b.cfg.Embedding = b.target(64).Embedding
 	b.untilReady(1)
 	require.Equal(t, 110, b.count(`oxbow.indexed_vectors where slot = 1 and vector_dims(embedding) = 64`))
 	require.Equal(t, ids[5].String(), b.near("ann", ids[5])[0])
