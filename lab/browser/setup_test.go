@@ -54,11 +54,12 @@ func setup(t *testing.T) *site {
 	return s
 }
 
-// start runs a command of the program until the test ends, and returns what follows a text on a line of its output.
+// start runs a worker or a server, with its login, until the test ends, and returns what follows a text on a line of its output.
 func start(t *testing.T, binary, dsn, after string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, args...)
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn, "OXBOW_REQUESTS_PER_SECOND=100000")
+	login := map[string]string{"work": "worker", "serve": "server"}[args[0]]
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+pgtest.As(t, dsn, login), "OXBOW_REQUESTS_PER_SECOND=100000")
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

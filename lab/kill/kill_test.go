@@ -49,7 +49,11 @@ func (k *killing) command(dsn string, args ...string) *exec.Cmd {
 	return k.commandContext(k.Context(), dsn, args...)
 }
 
+// commandContext returns a command. Workers on a database of the tests' server have a login of oxbow_worker.
 func (k *killing) commandContext(ctx context.Context, dsn string, args ...string) *exec.Cmd {
+	if args[0] == "work" && k.dsn != "" {
+		dsn = pgtest.As(k, dsn, "worker")
+	}
 	cmd := exec.CommandContext(ctx, k.binary, args...)
 	cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn)
 	return cmd
