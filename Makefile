@@ -49,6 +49,12 @@ test-sdk: ## test the Python and TypeScript SDKs against "oxbow dev" (SDK="pytho
 # The packages to test with the race detector.
 RACE ?= ./...
 
+.PHONY: calls
+calls: ## check that tests call every function that only workers may call, with the login of a worker
+	@./scripts/setup --for-tests
+	calls=$$(mktemp -d) && OXBOW_TEST_CALLS=$$calls go test -count=1 $(TESTFLAGS) . ./documents ./jobs ./server ./worker && \
+		go run ./internal/pgtest/pgtestctl calls $$calls
+
 .PHONY: race
 race: ## run the tests with the race detector (RACE=./worker selects packages)
 	@./scripts/setup --for-tests

@@ -14,7 +14,8 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// example is the migrated database that the examples share. Each example has its own user.
+// example is the migrated database that the examples share. Each example has its own user. The application and the
+// worker connect as the owner, as in a single-tenant deployment.
 var example struct {
 	once sync.Once
 	url  string

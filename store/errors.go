@@ -164,6 +164,8 @@ func Explain(err error) error {
 	todo := k.todo
 	if strings.HasSuffix(pg.Message, "for schema oxbow") {
 		todo = "connect as a member of oxbow_app, of oxbow_worker or of the schema's owner"
+	} else if strings.Contains(pg.Message, "for schema ") { // pgvector's
+		todo = "run oxbow migrate up, which grants its use or prints the statement"
 	}
 	if pg.Hint != "" && pg.Code != "42883" { // PostgreSQL's hint for 42883 is about type casts
 		todo = pg.Hint

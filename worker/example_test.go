@@ -46,7 +46,8 @@ func (m silent) Call(ctx context.Context, prompt string, options ...llms.CallOpt
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }
 
-// A worker in your own program can use any embedder and any language model of langchaingo.
+// A worker in your own program can use any embedder and any language model of langchaingo. It may connect as the owner,
+// as here, or with a login of oxbow_worker.
 func Example() {
 	ctx := context.Background()
 	url, err := pgtest.Create(ctx) // stands for os.Getenv("DATABASE_URL")

@@ -22,7 +22,7 @@ import (
 // sampleFile holds memories of three people, in English and Chinese, with questions.
 const sampleFile = "../../examples/lives.jsonl"
 
-// on runs command lines on a database.
+// on runs command lines on a database, as its owner unless dsn names another login.
 type on struct {
 	t   *testing.T
 	dsn string

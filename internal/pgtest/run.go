@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -59,7 +60,7 @@ func newRun(ctx context.Context) (*run, error) {
 	}
 	r.template, err = ensureTemplate(ctx, conn.Conn(), admin)
 	if err == nil {
-		err = dropOld(ctx, conn.Conn())
+		err = errors.Join(dropOld(ctx, conn.Conn()), trackCalls(ctx, conn.Conn()))
 	}
 	if _, unlockErr := conn.Exec(ctx, "select pg_advisory_unlock($1)", int64(advisoryLock)); err == nil {
 		err = unlockErr
@@ -88,6 +89,9 @@ func strategy() string {
 }
 
 func (r *run) drop(ctx context.Context, name string) error {
+	if err := r.noteCalls(ctx, name); err != nil {
+		return fmt.Errorf("note the calls in %s: %w", name, err)
+	}
 	_, err := r.admin.Exec(ctx, "drop database "+pgx.Identifier{name}.Sanitize()+" with (force)")
 	if err != nil {
 		return fmt.Errorf("drop database %s: %w", name, err)

@@ -43,6 +43,7 @@ func newSuite(ctx context.Context, binary string) *suite {
 	return s
 }
 
+// prepare makes a database to copy. The program runs on the copies as their owner, as in a single-tenant deployment.
 func (s *suite) prepare(ctx context.Context) {
 	if s.binary == "" {
 		s.binary = must.Get(program.Build(ctx))

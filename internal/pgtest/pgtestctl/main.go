@@ -3,6 +3,7 @@
 //	pgtestctl create     starts it if necessary, creates an empty database and prints its URL
 //	pgtestctl drop URL   drops such a database
 //	pgtestctl dump URL   prints its schema oxbow as SQL
+//	pgtestctl calls DIR  fails if tests with OXBOW_TEST_CALLS=DIR left a function uncalled that only workers may call
 //	pgtestctl stop       stops it and deletes all its databases
 package main
 
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
@@ -42,10 +44,16 @@ func run(ctx context.Context, args []string) error {
 		return pgtest.Drop(ctx, args[1])
 	case len(args) == 2 && args[0] == "dump":
 		return dump(ctx, args[1])
+	case len(args) == 2 && args[0] == "calls":
+		uncalled, err := pgtest.Uncalled(ctx, args[1])
+		if err == nil && len(uncalled) > 0 {
+			err = fmt.Errorf("no test calls these as a worker: %s", strings.Join(uncalled, ", "))
+		}
+		return err
 	case len(args) == 1 && args[0] == "stop":
 		return pgtest.Stop(ctx)
 	}
-	return fmt.Errorf("usage: pgtestctl create | drop URL | dump URL | stop")
+	return fmt.Errorf("usage: pgtestctl create | drop URL | dump URL | calls DIR | stop")
 }
 
 func dump(ctx context.Context, dsn string) error {
