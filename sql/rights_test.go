@@ -2,6 +2,7 @@ package sqlcode_test
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +131,34 @@ func TestWorkerMayDoWhatItNeeds(t *testing.T) {
 		where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'user_id'
 		  and c.relname not in ('api_keys', 'page_sessions', 'api_answers', 'api_log')
 		  and not has_table_privilege('oxbow_worker', c.oid, 'select, insert, update, delete')`), "it works on all data")
+}
+
+// The client may do what it needs as an application, and the server as an application or an operator.
+func TestApplicationsMayDoWhatTheyNeed(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	for packages, roles := range map[string][]string{
+		". ./documents":           {"oxbow_app"},
+		"./server ./server/pages": {"oxbow_app", "oxbow_operator"},
+	} {
+		patterns := strings.Fields(packages)
+		statements := slices.DeleteFunc(statementsOf(t, patterns, func(d declaration) bool {
+			return slices.ContainsFunc(patterns, func(p string) bool { return path.Join(module, p) == d.pkg })
+		}), func(statement string) bool {
+			return strings.Contains(statement, "oxbow.adopt_trait(") || // the owner imports traits
+				strings.Contains(statement, "oxbow.recall_debug(") || // operators
+				statement == "delete from oxbow.settings where key = 'secrets'" // advice of doctor
+		})
+		lacking := map[string]int{}
+		for _, role := range roles {
+			for _, text := range missing(needs(t, tx, role, statements)) {
+				lacking[text]++
+			}
+		}
+		for text, n := range lacking {
+			require.Less(t, n, len(roles), "%v need %s", roles, text)
+		}
+	}
 }
 
 // A function or view that runs with the caller's rights needs no right that a role that may use it does not have.
