@@ -29,7 +29,7 @@ var _ = describe(Kind{
 	Unique:    true,
 	Retention: busyRetention,
 }, func(c Config) worker[CheckTriggerArgs] {
-	return &checkTriggerWorker{c, newCoalescer[CheckTriggerArgs](c, "1", checkedUsers)}
+	return &checkTriggerWorker{c, newCoalescer[CheckTriggerArgs](c, checkedUsers)}
 })
 
 func (a CheckTriggerArgs) valid() error {

@@ -81,13 +81,13 @@ func (b *batch[T]) ids() []int64 {
 // coalescer takes waiting jobs to run together with a job that River gave a worker.
 type coalescer[T batchArgs] struct {
 	Config
-	weight string       // weight of a job, an SQL expression over its args
-	most   int          // maximum total weight of a batch
-	room   atomic.Int64 // maximum total weight of the next batch
+	most  int          // maximum total weight of a batch; a job weighs as much as it has ids
+	room  atomic.Int64 // maximum total weight of the next batch
+	turns *turns
 }
 
-func newCoalescer[T batchArgs](c Config, weight string, most int) *coalescer[T] {
-	made := &coalescer[T]{Config: c, weight: weight, most: most}
+func newCoalescer[T batchArgs](c Config, most int) *coalescer[T] {
+	made := &coalescer[T]{Config: c, most: most, turns: newTurns()}
 	made.room.Store(int64(most))
 	return made
 }
@@ -147,7 +147,8 @@ func (c *coalescer[T]) gather(ctx context.Context, own *member[T], weight int) [
 	if weight >= room || !coalesces(own.row) {
 		return nil
 	}
-	rows, err := c.take(ctx, own.row, room-weight)
+	rows, _, err := c.turns.take(ctx, c.DB, store.Taking{Queue: own.row.Queue, Kind: own.row.Kind, Alone: aloneKey,
+		By: river.ClientFromContext[pgx.Tx](ctx).ID(), Room: room - weight})
 	if err != nil {
 		c.Logger.WarnContext(ctx, "cannot take waiting jobs; the job runs alone", "kind", own.row.Kind, "error", err)
 		return nil
@@ -197,21 +198,6 @@ func coalesces(job *rivertype.JobRow) bool {
 	}
 	_, alone := metadata[aloneKey]
 	return job.Attempt == 1 && !alone
-}
-
-// take takes waiting jobs of the same kind and queue.
-func (c *coalescer[T]) take(ctx context.Context, own *rivertype.JobRow, room int) ([]*rivertype.JobRow, error) {
-	taken, err := store.TakeJobs(ctx, c.DB, store.Taking{
-		Kind: own.Kind, Queue: own.Queue, Weight: c.weight, Room: room, By: river.ClientFromContext[pgx.Tx](ctx).ID(),
-		Alone: aloneKey})
-	rows := make([]*rivertype.JobRow, len(taken))
-	for i, t := range taken {
-		rows[i] = &rivertype.JobRow{ID: t.ID, Kind: own.Kind, Queue: own.Queue, State: rivertype.JobStateRunning,
-			EncodedArgs: t.Args,
-			Metadata:    t.Metadata, Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, CreatedAt: t.CreatedAt,
-			ScheduledAt: t.ScheduledAt}
-	}
-	return rows, err
 }
 
 // lockTime is how long jobs that run together wait for a lock.

@@ -32,9 +32,6 @@ type EmbedArgs struct {
 
 const embedIDs = 128
 
-// embedWeight is the number of memories of a job.
-const embedWeight = `coalesce(cardinality(string_to_array(args ->> 'ids', ',')), 1)`
-
 func (a EmbedArgs) valid() error {
 	_, err := a.memories()
 	return err
@@ -98,7 +95,7 @@ type embedWorker struct {
 }
 
 func newEmbedWorker(c Config) *embedWorker {
-	return &embedWorker{c, newCoalescer[EmbedArgs](c, embedWeight, c.CallTexts)}
+	return &embedWorker{c, newCoalescer[EmbedArgs](c, c.CallTexts)}
 }
 
 // limit returns the time limit of a job: the last call begins within callTime and takes at most

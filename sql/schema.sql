@@ -1958,11 +1958,11 @@ ALTER TABLE ONLY oxbow.river_job
 
 CREATE INDEX river_job_extract_idx ON oxbow.river_job USING btree (((args ->> 'user_id'::text)), ((args ->> 'session_id'::text))) WHERE ((kind = 'extract'::text) AND (state = ANY (ARRAY['available'::oxbow.river_job_state, 'scheduled'::oxbow.river_job_state, 'retryable'::oxbow.river_job_state, 'running'::oxbow.river_job_state])));
 
-CREATE INDEX river_job_kind ON oxbow.river_job USING btree (kind);
-
 CREATE INDEX river_job_prioritized_fetching_index ON oxbow.river_job USING btree (state, queue, priority, scheduled_at, id);
 
 CREATE INDEX river_job_state_and_finalized_at_index ON oxbow.river_job USING btree (state, finalized_at) WHERE (finalized_at IS NOT NULL);
+
+CREATE INDEX river_job_turn_idx ON oxbow.river_job USING btree (queue, hashtext(COALESCE((args ->> 'user_id'::text), ''::text))) WHERE (state = 'available'::oxbow.river_job_state);
 
 CREATE UNIQUE INDEX river_job_unique_idx ON oxbow.river_job USING btree (unique_key) WHERE ((unique_key IS NOT NULL) AND (unique_states IS NOT NULL) AND oxbow.river_job_state_in_bitmask(unique_states, state));
 

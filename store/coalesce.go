@@ -8,47 +8,45 @@ import (
 	"time"
 )
 
-// Taking describes the jobs that a worker takes in addition to the one it got from River.
+// Taking describes the jobs that a worker takes: see oxbow.take_jobs.
 type Taking struct {
-	Kind, Queue string
-	Weight      string // the weight of a job, an SQL expression over its args
-	Room        int    // the maximum sum of the weights
-	By          string // River's id of the worker
-	Alone       string // a metadata key; jobs that have it are not taken
+	Queue          string
+	By             string // River's id of the worker
+	Room           int    // the maximum sum of the weights
+	Oldest, Newest int    // parts of Room
+	After          int64  // where the turn of users continues
+	Kind           string // not empty: only first attempts of this kind, which weigh as much as they have ids
+	Alone          string // a metadata key; with Kind, jobs that have it are not taken
 }
 
 // TakenJob is a job that TakeJobs marked as running.
 type TakenJob struct {
 	ID          int64
+	Kind        string
+	Queue       string
+	Priority    int
 	Args        []byte
 	Metadata    []byte
+	Tags        []string
+	UniqueKey   []byte
 	Attempt     int
 	MaxAttempts int
+	AttemptedAt time.Time
+	AttemptedBy []string
+	Errors      [][]byte
 	CreatedAt   time.Time
 	ScheduledAt time.Time
+	After       int64 // for the next Taking
 }
 
-// TakeJobs marks waiting jobs without a previous attempt as running, in the order River would take
-// them, and returns them.
+// TakeJobs marks due jobs as running and returns them.
 func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
-	return list[TakenJob](ctx, db, "take waiting "+t.Kind+" jobs", `
-		with waiting as (
-		  select id, priority, scheduled_at, `+t.Weight+` as weight
-		    from oxbow.river_job
-		   where state = 'available' and queue = $1 and kind = $2 and scheduled_at <= now()
-		     and attempt = 0 and not metadata ? $5
-		   order by priority, scheduled_at, id limit $3 for update skip locked
-		), fitting as (
-		  select id
-		    from (select id, sum(weight) over (order by priority, scheduled_at, id) as total from waiting) w
-		   where total <= $3
-		)
-		update oxbow.river_job j
-		   set state = 'running', attempt = j.attempt + 1, attempted_at = now(), -- River keeps 100 of attempted_by
-		       attempted_by = array_append(j.attempted_by[greatest(cardinality(j.attempted_by) - 98, 1):], $4)
-		  from fitting f where j.id = f.id
-		returning j.id, j.args, j.metadata, j.attempt, j.max_attempts, j.created_at, j.scheduled_at`,
-		t.Queue, t.Kind, t.Room, t.By, t.Alone)
+	return list[TakenJob](ctx, db, "take "+t.Queue+" jobs", `
+		select (t.job).id, (t.job).kind, (t.job).queue, (t.job).priority, (t.job).args, (t.job).metadata, (t.job).tags,
+		       (t.job).unique_key, (t.job).attempt, (t.job).max_attempts, (t.job).attempted_at, (t.job).attempted_by,
+		       (t.job).errors, (t.job).created_at, (t.job).scheduled_at, t.after
+		  from oxbow.take_jobs($1, $2, $3, $4, $5, $6, nullif($7, ''), $8) t`,
+		t.Queue, t.By, t.Room, t.Oldest, t.Newest, t.After, t.Kind, t.Alone)
 }
 
 // LimitLocks makes the statements of a transaction fail that wait longer for a lock: see IsLockTimeout.

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,52 @@ func TestCoalesce(t *testing.T) {
 		and `+asRiver))
 	// A check may have given way to the second call once or more, each time with an entry in attempted_by.
 	require.Equal(t, 100, b.count(`oxbow.river_job where kind = 'check_trigger' and `+asRiver))
+}
+
+// However the memories of others wait, a user's memory is in one of the first calls.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	floods := map[string]string{
+		"single rows": `do $$ begin for i in 1..1000 loop
+			insert into oxbow.memories (user_id, memory_type, content) values ('flood', 'episodic', 'memory of ' || i);
+			end loop; end $$`,
+		"a statement of one user": `insert into oxbow.memories (user_id, memory_type, content)
+			select 'flood', 'episodic', 'memory of ' || i from generate_series(1, 2000) i`,
+		"a statement of many users": `insert into oxbow.memories (user_id, memory_type, content)
+			select 'flood ' || i, 'episodic', 'memory of ' || i from generate_series(1, 1000) i`,
+	}
+	for name, order := range map[string][]string{
+		"single rows before":               {"single rows", ""},
+		"single rows before and after":     {"single rows", "", "single rows"},
+		"a statement before":               {"a statement of one user", ""},
+		"a statement before and after":     {"a statement of one user", "", "a statement of one user"},
+		"a statement of many users before": {"a statement of many users", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setup(t)
+			server := b.oneAtOnce()
+			for i, flood := range order {
+				if flood == "" {
+					b.insert("ann", "I like tea")
+				} else {
+					b.exec(strings.ReplaceAll(floods[flood], "flood", fmt.Sprint("flood ", i)))
+				}
+			}
+			call := func() int {
+				return slices.IndexFunc(server.Requests(), func(r embeddingtest.Request) bool {
+					return slices.Contains(r.Texts, "I like tea")
+				})
+			}
+			w := b.worker()
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() { ended <- w.RunUntilIdle(ctx, nil) }()
+			require.Eventually(t, func() bool { return call() >= 0 }, time.Minute, time.Millisecond)
+			cancel()
+			<-ended
+			require.Less(t, call(), 8, "of at least 16; a job of 128 memories takes two")
+		})
+	}
 }
 
 // A call has at most 1 MiB of text, from any users.

@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 	"go.opentelemetry.io/otel/trace"
 
@@ -39,10 +38,10 @@ const (
 	rescueAfter = 45 * time.Second
 )
 
-// riverIndexes are the indexes of River's table that River rebuilds daily. Its default list has two more, which
-// migrations/014_jobs.sql drops.
-var riverIndexes = []string{"river_job_kind", "river_job_pkey", "river_job_prioritized_fetching_index",
-	"river_job_state_and_finalized_at_index", "river_job_unique_idx", "river_job_user_idx"}
+// riverIndexes are the indexes of River's table that River rebuilds daily. Its default list has three more, which
+// migrations drop.
+var riverIndexes = []string{"river_job_pkey", "river_job_prioritized_fetching_index",
+	"river_job_state_and_finalized_at_index", "river_job_turn_idx", "river_job_unique_idx", "river_job_user_idx"}
 
 // Worker works jobs. New makes one for a single Run or RunUntilIdle; Close releases its connections.
 type Worker struct {
@@ -247,7 +246,7 @@ func (w *Worker) client(periodic []*river.PeriodicJob, poll time.Duration) (*riv
 	if w.cfg.PollOnly { // the batches of an inbox follow each other at this interval
 		reflectPoll = min(poll, 200*time.Millisecond)
 	}
-	return river.NewClient(riverpgxv5.New(w.pool), &river.Config{
+	return river.NewClient(jobs.Driver(w.pool), &river.Config{
 		Schema:  riverSchema,
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{

@@ -1,0 +1,98 @@
+package jobs
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+)
+
+// Whatever room the calls have, the oldest jobs get a fifth of it over time, and the newest two fifths.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	for room := range 129 {
+		given, oldest, newest := 0, 0, 0
+		for range 20 {
+			o, n := shares(given, room)
+			given, oldest, newest = given+room, oldest+o, newest+n
+			require.InDelta(t, given/5, oldest, 1, "%d of %d", room, given)
+			require.InDelta(t, given*2/5, newest, 1, "%d of %d", room, given)
+		}
+	}
+}
+
+// take takes a job of a queue as River does, and returns its user.
+func take(t *testing.T, exec riverdriver.Executor, queue string) string {
+	t.Helper()
+	got, err := exec.JobGetAvailable(t.Context(),
+		&riverdriver.JobGetAvailableParams{ClientID: "me", MaxToLock: 1, Queue: queue, Schema: "oxbow"})
+	require.NoError(t, err)
+	require.Len(t, got.Jobs, 1)
+	var args struct {
+		UserID string `json:"user_id"`
+	}
+	require.NoError(t, json.Unmarshal(got.Jobs[0].EncodedArgs, &args))
+	return args.UserID
+}
+
+// A user's many jobs of any kind do not delay another user's job, nor a job about all users.
+func TestTurnsOfKinds(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	exec := Driver(pool).GetExecutor()
+	flood := func(k *Kind, user string, n int) {
+		_, err := pool.Exec(t.Context(), `
+			insert into oxbow.river_job (kind, queue, max_attempts, args)
+			select $1, $2, 25, jsonb_strip_nulls(jsonb_build_object('user_id', nullif($3, ''), 'session_id', i))
+			  from generate_series(1, $4::int) i`, k.Name, k.Queue, user, n)
+		require.NoError(t, err)
+	}
+	for _, k := range Kinds() {
+		flooding := k
+		if !k.OfUser {
+			flooding = KindOf("notify")
+			require.Equal(t, flooding.Queue, k.Queue)
+		}
+		flood(flooding, "flood", 200)
+		flood(k, map[bool]string{true: "other"}[k.OfUser], 1)
+		flood(flooding, "flood", 200)
+		var taken []string
+		for range 5 { // of which two are by turn
+			taken = append(taken, take(t, exec, k.Queue))
+		}
+		require.Contains(t, taken, map[bool]string{true: "other"}[k.OfUser], k.Name)
+		_, err := pool.Exec(t.Context(), "truncate oxbow.river_job")
+		require.NoError(t, err)
+	}
+}
+
+// A job that we take has all that River's driver reads of it.
+func TestTurnsTakeWholeJobs(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	_, err := pool.Exec(t.Context(), `
+		insert into oxbow.river_job (kind, queue, max_attempts, args, metadata, priority, tags, attempt, errors,
+			attempted_by, unique_key, unique_states, scheduled_at)
+		values ('embed', 'embed', 7, '{"user_id": "ann"}', '{"alone": true}', 2, '{a,b}', 3,
+			array['{"at": "2025-01-02T03:04:05Z", "attempt": 1, "error": "broken", "trace": ""}', '"odd"']::jsonb[],
+			array(select i::text from generate_series(1, 100) i), '\x01', b'11111111', now() - interval '1 hour')`)
+	require.NoError(t, err)
+	got, err := Driver(pool).GetExecutor().JobGetAvailable(t.Context(),
+		&riverdriver.JobGetAvailableParams{ClientID: "me", MaxToLock: 9, Queue: QueueEmbed, Schema: "oxbow"})
+	require.NoError(t, err)
+	require.Len(t, got.Jobs, 1)
+	job := got.Jobs[0]
+	want, err := riverpgxv5.New(pool).GetExecutor().JobGetByID(t.Context(),
+		&riverdriver.JobGetByIDParams{ID: job.ID, Schema: "oxbow"})
+	require.NoError(t, err)
+	require.Len(t, want.AttemptedBy, 100)
+	require.Equal(t, "me", want.AttemptedBy[99])
+	require.WithinDuration(t, time.Now(), *want.AttemptedAt, time.Minute)
+	want.UniqueStates = nil // only for those who insert
+	require.Equal(t, want, job)
+}
