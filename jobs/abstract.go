@@ -56,7 +56,7 @@ type topicChanges struct {
 
 // Work looks at the next due topics of a user.
 func (w *abstractWorker) Work(ctx context.Context, job *river.Job[AbstractArgs]) error {
-	if busy, err := givesWay(ctx, w.DB, job.JobRow); err != nil || busy {
+	if busy, err := givesWay(ctx, w.DB, job.JobRow, job.Args.UserID); err != nil || busy {
 		return cmp.Or(err, river.JobSnooze(busyPause))
 	}
 	err := retried(rereadings, stale, func() error { return w.abstract(ctx, job) })

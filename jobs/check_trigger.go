@@ -61,10 +61,10 @@ func (w *checkTriggerWorker) Work(ctx context.Context, job *river.Job[CheckTrigg
 // commits, and the completion waits for that lock; or it finds the job completed and enqueues
 // another.
 //
-// The jobs give way while memories wait to be embedded, so that all memories that arrive for a
-// user meanwhile cost one check.
+// The jobs give way for a while if memories wait to be embedded, so that all memories that arrive
+// for a user meanwhile cost one check.
 func (w *checkTriggerWorker) check(ctx context.Context, b *batch[CheckTriggerArgs]) error {
-	if busy, err := givesWay(ctx, w.DB, b.jobs[0].row); err != nil || busy {
+	if busy, err := givesWay(ctx, w.DB, b.jobs[0].row, ""); err != nil || busy {
 		return cmp.Or(err, river.JobSnooze(busyPause))
 	}
 	var completed map[int64]bool

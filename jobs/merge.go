@@ -55,7 +55,7 @@ type mergeWorker struct{ Config }
 // Work merges the memories of a job that are still current. It gives way to embedding and extraction, as reflection
 // does.
 func (w *mergeWorker) Work(ctx context.Context, job *river.Job[MergeArgs]) error {
-	if busy, err := givesWay(ctx, w.DB, job.JobRow); err != nil || busy {
+	if busy, err := givesWay(ctx, w.DB, job.JobRow, job.Args.UserID); err != nil || busy {
 		return cmp.Or(err, river.JobSnooze(busyPause))
 	}
 	ids, err := EmbedArgs(job.Args).memories()

@@ -66,7 +66,7 @@ type reflectWorker struct{ *Reflection }
 
 // Work reflects on one batch.
 func (w *reflectWorker) Work(ctx context.Context, job *river.Job[ReflectArgs]) error {
-	if busy, err := givesWay(ctx, w.DB, job.JobRow); err != nil || busy {
+	if busy, err := givesWay(ctx, w.DB, job.JobRow, job.Args.UserID); err != nil || busy {
 		return cmp.Or(err, river.JobSnooze(busyPause))
 	}
 	failed := invalidAnswers(job.JobRow)
@@ -89,16 +89,22 @@ const (
 	// they happened.
 	busyJobs  = 4
 	busyPause = time.Second
-	// busyLimit is how long a reflection job gives way, counted from its creation.
-	busyLimit = time.Minute
+	// busyLimit is how long a reflection job gives way to jobs of its user, counted from its creation, and othersLimit
+	// to those of others: they may never end.
+	busyLimit   = time.Minute
+	othersLimit = 5 * time.Second
 )
 
-// givesWay reports whether a job must wait for embedding and extraction.
-func givesWay(ctx context.Context, db store.DB, job *rivertype.JobRow) (bool, error) {
-	if time.Since(job.CreatedAt) > busyLimit {
+// givesWay reports whether a job must wait for embedding and extraction, for a while to those of all users and then to
+// those of its own. userID is empty for a job that then waits no longer.
+func givesWay(ctx context.Context, db store.DB, job *rivertype.JobRow, userID string) (bool, error) {
+	switch age := time.Since(job.CreatedAt); {
+	case age <= othersLimit:
+		userID = ""
+	case age > busyLimit || userID == "":
 		return false, nil
 	}
-	waiting, err := store.PendingMemoryJobs(ctx, db, busyJobs)
+	waiting, err := store.PendingMemoryJobs(ctx, db, userID, busyJobs)
 	return waiting == busyJobs, err
 }
 

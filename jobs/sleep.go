@@ -54,7 +54,7 @@ type sleepWorker struct{ *Reflection }
 
 // Work answers one question.
 func (w *sleepWorker) Work(ctx context.Context, job *river.Job[SleepArgs]) error {
-	if busy, err := givesWay(ctx, w.DB, job.JobRow); err != nil || busy {
+	if busy, err := givesWay(ctx, w.DB, job.JobRow, job.Args.UserID); err != nil || busy {
 		return cmp.Or(err, river.JobSnooze(busyPause))
 	}
 	err := retried(rereadings, stale, func() error { return w.sleep(ctx, job) })

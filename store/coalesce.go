@@ -45,7 +45,8 @@ func TakeJobs(ctx context.Context, db DB, t Taking) ([]TakenJob, error) {
 		select (t.job).id, (t.job).kind, (t.job).queue, (t.job).priority, (t.job).args, (t.job).metadata, (t.job).tags,
 		       (t.job).unique_key, (t.job).attempt, (t.job).max_attempts, (t.job).attempted_at, (t.job).attempted_by,
 		       (t.job).errors, (t.job).created_at, (t.job).scheduled_at, t.after
-		  from oxbow.take_jobs($1, $2, $3, $4, $5, $6, nullif($7, ''), $8) t`,
+		  from oxbow.take_jobs($1::text, $2::text, $3::integer, $4::integer, $5::integer, $6::bigint,
+		         nullif($7::text, ''), $8::text) t`,
 		t.Queue, t.By, t.Room, t.Oldest, t.Newest, t.After, t.Kind, t.Alone)
 }
 

@@ -58,8 +58,9 @@ func CountMemories(ctx context.Context, db DB) (int64, error) {
 	return one[int64](ctx, db, "count the memories", `select count(*) from oxbow.memories where forgotten_at is null`)
 }
 
-// PendingMemoryJobs returns the number of due, available jobs that extract or embed memories. It
-// counts at most limit.
-func PendingMemoryJobs(ctx context.Context, db DB, limit int) (int64, error) {
-	return one[int64](ctx, db, "count jobs of new memories", `select oxbow.waiting_jobs($1)`, limit)
+// PendingMemoryJobs returns the number of due, available jobs that extract or embed memories of a user, or of all if
+// userID is empty. It counts at most limit.
+func PendingMemoryJobs(ctx context.Context, db DB, userID string, limit int) (int64, error) {
+	return one[int64](ctx, db, "count jobs of new memories",
+		`select oxbow.waiting_jobs($1::integer, nullif($2::text, ''))`, limit, userID)
 }

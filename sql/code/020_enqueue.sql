@@ -63,12 +63,22 @@ begin
   end loop;
 end $$;
 
--- waiting_jobs returns the number of due jobs that embed or extract, at most _limit. It counts from the
--- latest, because the index entries of jobs that were taken come first.
-create or replace function oxbow.waiting_jobs(_limit integer) returns bigint
-language plpgsql stable set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+-- waiting_jobs returns the number of due jobs that embed or extract, for a user or for all, at most _limit. It counts
+-- from the latest, because the index entries of jobs that were taken come first.
+drop function if exists oxbow.waiting_jobs(integer);
+create or replace function oxbow.waiting_jobs(_limit integer, _user_id text default null) returns bigint
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 begin
+  if _user_id is not null then
+    return (
+      select count(*) from (
+        select from oxbow.river_job j
+         where j.state = 'available' and j.queue in ('embed', 'extract')
+           and hashtext(coalesce(j.args ->> 'user_id', '')) = hashtext(_user_id) and j.args ->> 'user_id' = _user_id
+           and j.priority = 1 and j.scheduled_at <= now() and j.kind in ('embed', 'extract')
+         limit _limit) w);
+  end if;
   return (
     select count(*) from (
       (select from oxbow.river_job j
