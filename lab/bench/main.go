@@ -28,6 +28,7 @@ var benchmarks = []struct {
 	{"hnsw", "recall of a large user by the index against the exact scan", hnsw},
 	{"insert", "rows with triggers against a table without, and against a bare table", insert},
 	{"latency", "from COMMIT to recallable", latency},
+	{"fair", "from COMMIT to recallable while 200,000 memories of others wait", fair},
 	{"pipeline", "memories embedded a second: single rows, jobs of 128, and a bare loop", pipeline},
 	{"import", "an import until every memory is recallable", importing},
 	{"import-v1", "an import of version 1 against COPY", importV1},

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/oxbow-memory/oxbow/lab/must"
+	"github.com/oxbow-memory/oxbow/worker"
+)
+
+// fair measures how long a single memory of another user waits while many memories of one user, or of as many users,
+// wait to be embedded, however they were inserted; and what these get while others need four fifths of the capacity.
+func fair(b *bench) {
+	memories := b.sized(200_000)
+	b.table(fmt.Sprintf("A single memory while %d of others wait, ms from COMMIT to recallable", memories),
+		fmt.Sprintf("%-40s", "inserted"), "p50", "p95", "waiting then", "a second", "")
+	for _, users := range []int{1, memories} {
+		for _, rows := range []int{1, 1000, memories} {
+			name := fmt.Sprintf("%d a statement, of %d users", rows, users)
+			d := b.database("bench_fair")
+			b.flood(d, memories, rows, users)
+			b.working(d, worker.Config{}, func() { b.singles(d, name, users == 1 && rows == 1) })
+		}
+	}
+}
+
+// flood inserts memories.
+func (b *bench) flood(d database, memories, rows, users int) {
+	d.exec("create table texts (n serial primary key, text text)")
+	d.exec("insert into texts (text) select unnest($1::text[])", newWriter(seed).texts(1000))
+	d.exec(fmt.Sprintf(`
+		do $$ begin
+		  for i in 1..%[1]d by %[2]d loop
+		    insert into oxbow.memories (user_id, memory_type, content, session_id)
+		    select 'flood ' || m %% %[3]d, 'episodic', text || ' ' || m, 's1'
+		      from generate_series(i, least(i + %[2]d - 1, %[1]d)) m join texts on n = m %% 1000 + 1;
+		    commit;
+		  end loop;
+		end $$`, memories, rows, users))
+	d.exec("vacuum analyze")
+	d.exec("checkpoint")
+}
+
+const waiting = `(select coalesce(sum(cardinality(string_to_array(args ->> 'ids', ','))), 0) from oxbow.river_job
+	where kind = 'embed' and finalized_at is null and args ->> 'user_id' like 'flood %')`
+
+// singles measures single memories of different users for as long as others wait, and then perhaps a load of them.
+func (b *bench) singles(d database, name string, load bool) {
+	count := func() int { return ask[int](d, "select "+waiting) }
+	b.untilRecallable(d, "first", "The worker has started.", "started")
+	var times []float64
+	begun, before := time.Now(), count()
+	left := before
+	for i := 0; left > before/4 && i < 40; i++ {
+		b.pause(time.Duration(rand.IntN(100)) * time.Millisecond)
+		times = append(times, b.untilRecallable(d, fmt.Sprint("single ", i), "I saw a", fmt.Sprint("word", i)))
+		left = count()
+	}
+	capacity := float64(before-left) / time.Since(begun).Seconds()
+	b.row(fmt.Sprintf("%-40s", name), fmt.Sprintf("%.0f", quantile(times, 0.5)), fmt.Sprintf("%.0f", quantile(times, 0.95)),
+		fmt.Sprint(before), fmt.Sprintf("%.0f", capacity), "")
+	b.atMost("ms from COMMIT to recallable, p95, while memories wait: "+name, 1000, quantile(times, 0.95))
+	if !load {
+		return
+	}
+	begun, before = time.Now(), count()
+	sent := 0
+	for left = before; left > before/4 && time.Since(begun) < 10*time.Second; left = count() {
+		due := int(0.8*capacity*time.Since(begun).Seconds()) - sent
+		must.Get(d.Exec(d.ctx, `do $$ begin for i in `+fmt.Sprintf("%d..%d", sent, sent+due)+` loop
+			insert into oxbow.memories (user_id, memory_type, content) values ('one ' || i, 'episodic', 'I saw one');
+			commit; end loop; end $$`))
+		sent += due + 1
+	}
+	done := sent - ask[int](d, `select count(*) from oxbow.river_job
+		where kind = 'embed' and finalized_at is null and args ->> 'user_id' like 'one %'`)
+	b.atLeast("share of the flood in what is embedded, while single memories need four fifths of the capacity", 0.19,
+		float64(before-left)/float64(before-left+done))
+}
