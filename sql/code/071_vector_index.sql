@@ -122,7 +122,8 @@ call oxbow.grant_worker('older_transactions');
 -- many it looked at, or 0 if no walk is due. The first walk waits for transactions of this database that
 -- may not see the slot: those older than a transaction that found it. Later walks, once an hour, find
 -- vectors that bypassed the trigger. An id in born that is still in the future belongs to another cluster,
--- from which the database was restored.
+-- from which the database was restored. The slot is locked after the memories, as in erase_user, and not before: the
+-- advisory lock already keeps other walks away.
 create or replace function oxbow.walk_vectors(_limit integer) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
@@ -143,7 +144,7 @@ begin
   select * into _slot from oxbow.vector_slots s
    where not s.ending and not oxbow.older_transactions(s.born)
      and (s.place is not null or s.walked_at is null or s.walked_at < now() - interval '1 hour')
-   order by s.since, s.user_id, s.memory_type limit 1 for update skip locked;
+   order by s.since, s.user_id, s.memory_type limit 1;
   if not found then
     return 0;
   end if;
@@ -202,7 +203,9 @@ begin
     end if;
     if _slot.ready_at is null and _slot.walked_at is not null then
       update oxbow.vector_slots s set ready_at = now()
-       where s.user_id = _slot.user_id and s.memory_type = _slot.memory_type and not s.ending;
+       where (s.user_id, s.memory_type) = (
+         select l.user_id, l.memory_type from oxbow.vector_slots l -- nor for an erasure here
+          where l.user_id = _slot.user_id and l.memory_type = _slot.memory_type and not l.ending for update skip locked);
     end if;
   end loop;
   return 0;
