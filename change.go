@@ -2,7 +2,6 @@ package oxbow
 
 import (
 	"context"
-	"crypto/rand"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -96,33 +95,4 @@ func (c *Client) History(ctx context.Context, userID string, id uuid.UUID) ([]Ch
 // of sensitivity 3 is "[sealed]"; Get opens it. ErrNotFound if the user has no such memory.
 func (c *Client) Versions(ctx context.Context, userID string, id uuid.UUID) ([]Memory, error) {
 	return inUser(ctx, c, userID, func(tx pgx.Tx) ([]Memory, error) { return store.Versions(ctx, tx, userID, id) })
-}
-
-// EraseMemory erases a memory and everything that refers to it: vector, search terms, history, links,
-// sources, and its id in jobs. It cannot be undone. If the user has no such memory, the receipt is the
-// zero value.
-func (c *Client) EraseMemory(ctx context.Context, userID string, id uuid.UUID) (Receipt, error) {
-	return inUser(ctx, c, userID, func(tx pgx.Tx) (Receipt, error) {
-		return store.EraseMemory(ctx, tx, userID, id, rand.Text())
-	})
-}
-
-// EraseUser erases everything of a user in one transaction: the rows of every table, history, and jobs with
-// their arguments and errors. It cannot be undone. The receipt lists the number of rows deleted from each
-// table. Uses that this client has not yet reported are dropped.
-func (c *Client) EraseUser(ctx context.Context, userID string) (Receipt, error) {
-	if c.uses != nil {
-		c.uses.drop(userID)
-	}
-	return inUser(ctx, c, userID, func(tx pgx.Tx) (Receipt, error) {
-		return store.EraseUser(ctx, tx, userID, rand.Text())
-	})
-}
-
-// FindReceipt returns the receipt of the erasure of a memory, or of a user if id is uuid.Nil. proof is the
-// Proof that the erasure returned. ErrNoReceipt if it does not belong to that erasure.
-func (c *Client) FindReceipt(ctx context.Context, userID string, id uuid.UUID, proof string) (Receipt, error) {
-	return inUser(ctx, c, userID, func(tx pgx.Tx) (Receipt, error) {
-		return store.FindReceipt(ctx, tx, userID, id, proof)
-	})
 }

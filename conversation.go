@@ -58,9 +58,13 @@ func (c *Client) Messages(ctx context.Context, userID, sessionID string) (messag
 // DeleteMessages deletes messages of a conversation for ever, all if it gets no ids, and returns their number. Summaries
 // of the conversation are erased too; memories that were extracted from the messages stay.
 func (c *Client) DeleteMessages(ctx context.Context, userID, sessionID string, ids ...uuid.UUID) (int64, error) {
-	return inUser(ctx, c, userID, func(tx pgx.Tx) (int64, error) {
+	n, err := inUser(ctx, c, userID, func(tx pgx.Tx) (int64, error) {
 		return store.DeleteMessages(ctx, tx, userID, sessionID, ids)
 	})
+	if err == nil {
+		c.finishDeletion(ctx, userID)
+	}
+	return n, err
 }
 
 // EndSession ends a conversation: the worker extracts memories from it immediately, and then reflects on

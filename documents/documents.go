@@ -167,6 +167,9 @@ func Delete(ctx context.Context, client *oxbow.Client, userID, path string) (era
 		erased, err = store.DeleteFile(ctx, tx, userID, path)
 		return err
 	})
+	if err == nil {
+		_, _ = client.FinishErasures(ctx, userID) //nolint:errcheck // the file is deleted; the worker finishes the rest
+	}
 	return erased, err
 }
 

@@ -66,8 +66,16 @@ func enqueueAt(ctx context.Context, tx pgx.Tx, args river.JobArgs, at time.Time)
 // together. It returns rivertype.ErrNotFound if the job has been erased along with its user or its
 // only memory; the caller must then roll back.
 func complete[T river.JobArgs](ctx context.Context, tx pgx.Tx, job *river.Job[T]) error {
-	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
-	return err
+	if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job); err != nil {
+		return err
+	}
+	switch erased, err := store.Outlived(ctx, tx, job.ID); {
+	case err != nil:
+		return err
+	case erased:
+		return rivertype.ErrNotFound
+	}
+	return nil
 }
 
 // completing completes a job and calls then, in one transaction.

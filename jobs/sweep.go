@@ -36,6 +36,7 @@ const (
 	sweepUsers     = 500              // users with an inbox
 	sweepSessions  = 500              // sessions with waiting messages
 	sweepForgotten = 200              // memories to erase
+	sweepErasing   = 500              // users with an open erasure
 	sweepCounted   = 10               // users whose terms are counted
 	sweepNamed     = 20               // users whose old memories are scanned for entities
 	sweepCompleted = 10000            // completed jobs deleted in a transaction, at most 20 of them
@@ -67,6 +68,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 		{"enqueued abstractions without a job", w.inTx(w.abstractLost)},
 		{"enqueued deep reflections", w.inTx(w.sleepers)},
 		{"erased memories forgotten 30 days ago", w.eraseForgotten},
+		{"finished erasures", w.finishErasures},
 		{"corrected term statistics", w.recountTerms},
 		{"recorded entities of old memories", w.inTx(w.noteEntities)},
 		{"deleted completed jobs", w.deleteCompleted},
@@ -256,6 +258,29 @@ func (w *sweepWorker) extractLost(ctx context.Context, tx pgx.Tx) (int, error) {
 
 func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {
 	return store.EraseForgotten(ctx, w.DB, time.Now().Add(-store.Restorable), sweepForgotten)
+}
+
+// finishErasures erases what transactions have stored that began before an erasure. It looks twice, because most of those
+// that are open at first are short.
+func (w *sweepWorker) finishErasures(ctx context.Context) (finished int, err error) {
+	users, err := store.ErasingUsers(ctx, w.DB, sweepErasing)
+	for range 2 {
+		var open []string
+		for _, user := range users {
+			left, failed := store.FinishErasures(ctx, w.DB, user)
+			switch {
+			case failed == nil && left.Open == 0:
+				finished++
+			case ctx.Err() != nil:
+				return finished, failed
+			default:
+				open = append(open, user)
+				err = errors.Join(err, failed)
+			}
+		}
+		users = open
+	}
+	return finished, err
 }
 
 // recountTerms does nothing while the queue is long, because embedding blocks on the user whose

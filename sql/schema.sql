@@ -7,7 +7,8 @@ CREATE TABLE oxbow.activity (
     id bigint NOT NULL,
     memory_ids uuid[] NOT NULL,
     used boolean DEFAULT true NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='100');
 ALTER TABLE ONLY oxbow.activity ALTER COLUMN memory_ids SET STORAGE MAIN;
@@ -42,6 +43,7 @@ CREATE TABLE oxbow.adjustments (
     expires_at timestamp with time zone,
     undone_at timestamp with time zone,
     undone_by text,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT adjustments_kind_check CHECK ((kind = ANY (ARRAY['memory_weight'::text, 'trait_confidence'::text, 'relation_weight'::text, 'skill'::text]))),
     CONSTRAINT adjustments_undone_by_check CHECK ((undone_by = ANY (ARRAY['person'::text, 'expiry'::text, 'worse'::text])))
 );
@@ -67,6 +69,7 @@ CREATE TABLE oxbow.answers (
     recalled uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     used uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     skills uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT query_length CHECK (((octet_length(query) <= 50000) OR oxbow.reject('query'::text, query, 'must have at most 50,000 bytes'::text))),
     CONSTRAINT session_length CHECK ((COALESCE(((octet_length(session_id) >= 1) AND (octet_length(session_id) <= 1024)), true) OR oxbow.reject('session_id'::text, session_id, 'must have 1 to 1024 bytes'::text)))
 );
@@ -88,6 +91,7 @@ CREATE TABLE oxbow.api_answers (
     request bytea NOT NULL,
     answer jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT key_length CHECK ((((octet_length(key) >= 1) AND (octet_length(key) <= 255)) OR oxbow.reject('key'::text, key, 'must have 1 to 255 bytes'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
@@ -109,6 +113,7 @@ CREATE TABLE oxbow.api_keys (
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     last_used_at timestamp with time zone,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT expires_after CHECK ((COALESCE((expires_at > created_at), true) OR oxbow.reject('expires_at'::text, (expires_at)::text, 'must be in the future'::text))),
     CONSTRAINT name_length CHECK ((((octet_length(name) >= 1) AND (octet_length(name) <= 255)) OR oxbow.reject('name'::text, name, 'must have 1 to 255 bytes'::text))),
     CONSTRAINT role_known CHECK (((role = ANY (ARRAY['person'::text, 'app'::text, 'operator'::text])) OR oxbow.reject('role'::text, role, 'must be person, app or operator'::text))),
@@ -131,6 +136,7 @@ CREATE TABLE oxbow.api_log (
     operation text NOT NULL,
     target text,
     status integer NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 
@@ -161,7 +167,8 @@ CREATE TABLE oxbow.communities (
     sources uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     version integer DEFAULT 0 NOT NULL,
     due boolean DEFAULT true NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.communities
@@ -238,6 +245,7 @@ CREATE TABLE oxbow.document_files (
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT path_length CHECK ((((octet_length(path) >= 1) AND (octet_length(path) <= 1024)) OR oxbow.reject('path'::text, path, 'must have 1 to 1024 bytes'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
@@ -278,6 +286,7 @@ CREATE TABLE oxbow.entities (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     community_id uuid,
     community_due boolean DEFAULT true NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
 );
 
@@ -345,6 +354,16 @@ ALTER TABLE ONLY oxbow.entity_mentions
 ALTER TABLE ONLY oxbow.entity_mentions
     ADD CONSTRAINT entity_mentions_user_id_memory_type_memory_id_fkey FOREIGN KEY (user_id, memory_type, memory_id) REFERENCES oxbow.memories(user_id, memory_type, id) ON DELETE CASCADE;
 
+-- erased_users
+
+CREATE TABLE oxbow.erased_users (
+    hash bytea NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY oxbow.erased_users
+    ADD CONSTRAINT erased_users_pkey PRIMARY KEY (hash, at);
+
 -- erasures
 
 CREATE TABLE oxbow.erasures (
@@ -354,6 +373,7 @@ CREATE TABLE oxbow.erasures (
     actor text NOT NULL,
     rows jsonb NOT NULL,
     digest bytea,
+    completed_at timestamp with time zone,
     CONSTRAINT erasures_kind_check CHECK ((kind = ANY (ARRAY['user'::text, 'memory'::text])))
 );
 
@@ -366,7 +386,8 @@ CREATE INDEX erasures_digest_idx ON oxbow.erasures USING btree (digest) WHERE (d
 
 CREATE TABLE oxbow.extractions (
     user_id text NOT NULL,
-    number bigint NOT NULL
+    number bigint NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.extractions
@@ -411,6 +432,7 @@ CREATE TABLE oxbow.feedback_signals (
     external_id text,
     actor text DEFAULT 'app'::text NOT NULL,
     dispatched_at timestamp with time zone,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT action_hint_known CHECK (((action_hint <@ '{penalty,invalidate,prefer}'::text[]) OR oxbow.reject('action_hint'::text, (action_hint)::text, 'must be of penalty, invalidate and prefer'::text))),
     CONSTRAINT confidence_range CHECK ((((confidence >= (0)::double precision) AND (confidence <= (1)::double precision)) OR oxbow.reject('confidence'::text, (confidence)::text, 'must be between 0 and 1'::text))),
     CONSTRAINT external_id_length CHECK ((COALESCE(((octet_length(external_id) >= 1) AND (octet_length(external_id) <= 1024)), true) OR oxbow.reject('external_id'::text, external_id, 'must have 1 to 1024 bytes'::text))),
@@ -551,6 +573,7 @@ CREATE TABLE oxbow.instructions (
     replaced_by uuid,
     reason text,
     external_id text,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT aspect_known CHECK (((aspect = ANY (ARRAY['language'::text, 'length'::text, 'address'::text, 'tone'::text, 'format'::text, 'avoid'::text, 'other'::text])) OR oxbow.reject('aspect'::text, aspect, 'must be language, length, address, tone, format, avoid or other'::text))),
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 2000)) OR oxbow.reject('content'::text, content, 'must not be blank or longer than 2,000 bytes'::text))),
     CONSTRAINT context_known CHECK ((COALESCE((context = ANY (ARRAY['work'::text, 'personal'::text, 'social'::text, 'learning'::text])), true) OR oxbow.reject('context'::text, context, 'must be work, personal, social or learning'::text))),
@@ -594,6 +617,7 @@ CREATE TABLE oxbow.intentions (
     closed_at timestamp with time zone,
     reason text,
     external_id text,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT condition_length CHECK ((COALESCE(((octet_length(condition) >= 1) AND (octet_length(condition) <= 2000)), true) OR oxbow.reject('condition'::text, condition, 'must have 1 to 2,000 bytes'::text))),
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 2000)) OR oxbow.reject('content'::text, content, 'must not be blank or longer than 2,000 bytes'::text))),
     CONSTRAINT due_finite CHECK ((COALESCE((isfinite(due_at) AND ((EXTRACT(year FROM due_at) >= (1900)::numeric) AND (EXTRACT(year FROM due_at) <= (9999)::numeric))), true) OR oxbow.reject('due_at'::text, (due_at)::text, 'must be between the years 1900 and 9999'::text))),
@@ -655,6 +679,7 @@ CREATE TABLE oxbow.key_values (
     key text NOT NULL,
     value jsonb NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT key_length CHECK ((((octet_length(key) >= 1) AND (octet_length(key) <= 255)) OR oxbow.reject('key'::text, key, 'must have 1 to 255 bytes'::text))),
     CONSTRAINT namespace_length CHECK ((((octet_length(namespace) >= 1) AND (octet_length(namespace) <= 64)) OR oxbow.reject('namespace'::text, namespace, 'must have 1 to 64 bytes'::text))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text))),
@@ -678,7 +703,8 @@ CREATE TABLE oxbow.llm_calls (
     completion_tokens integer DEFAULT 0 NOT NULL,
     started_at timestamp with time zone NOT NULL,
     latency interval NOT NULL,
-    error text
+    error text,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.llm_calls
@@ -1573,6 +1599,7 @@ CREATE TABLE oxbow.messages (
     sensitivity smallint DEFAULT 0 NOT NULL,
     sealed bytea,
     sealed_key text,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT valid CHECK (oxbow.valid_message(user_id, session_id, role, content, speaker, metadata, created_at, sensitivity, sealed, sealed_key))
 );
 
@@ -1592,7 +1619,8 @@ CREATE INDEX messages_unextracted_idx ON oxbow.messages USING btree (user_id, se
 CREATE TABLE oxbow.night_questions (
     user_id text NOT NULL,
     hash uuid NOT NULL,
-    asked_at timestamp with time zone NOT NULL
+    asked_at timestamp with time zone NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.night_questions
@@ -1605,13 +1633,34 @@ CREATE TABLE oxbow.nights (
     due_at timestamp with time zone NOT NULL,
     began_at timestamp with time zone,
     questions integer DEFAULT 0 NOT NULL,
-    memories integer DEFAULT 0 NOT NULL
+    memories integer DEFAULT 0 NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.nights
     ADD CONSTRAINT nights_pkey PRIMARY KEY (user_id);
 
 CREATE INDEX nights_due_idx ON oxbow.nights USING btree (due_at) WHERE (due_at < 'infinity'::timestamp with time zone);
+
+-- open_erasures
+
+CREATE TABLE oxbow.open_erasures (
+    user_id text NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind text NOT NULL,
+    memory_id uuid,
+    path text,
+    session_id text,
+    ids uuid[],
+    digest bytea,
+    began timestamp with time zone DEFAULT now() NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    awaited text[],
+    CONSTRAINT open_erasures_kind_check CHECK ((kind = ANY (ARRAY['user'::text, 'memory'::text, 'file'::text, 'messages'::text])))
+);
+
+ALTER TABLE ONLY oxbow.open_erasures
+    ADD CONSTRAINT open_erasures_pkey PRIMARY KEY (user_id, id);
 
 -- page_sessions
 
@@ -1620,7 +1669,8 @@ CREATE TABLE oxbow.page_sessions (
     hash bytea NOT NULL,
     key_id uuid,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL
+    expires_at timestamp with time zone NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.page_sessions
@@ -1845,6 +1895,7 @@ CREATE TABLE oxbow.reflection_cycles (
     reasoner text,
     now timestamp with time zone,
     dropped jsonb DEFAULT '[]'::jsonb NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT reflection_cycles_status_check CHECK ((status = ANY (ARRAY['running'::text, 'completed'::text, 'failed'::text]))),
     CONSTRAINT reflection_cycles_trigger_type_check CHECK ((trigger_type = ANY (ARRAY['importance_accumulated'::text, 'scheduled'::text, 'session_end'::text, 'manual'::text, 'contradiction_review'::text, 'sleep'::text])))
 );
@@ -2082,6 +2133,7 @@ CREATE TABLE oxbow.sensory (
     hash uuid GENERATED ALWAYS AS ((md5(content))::uuid) STORED,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank or longer than 1 MiB'::text))),
     CONSTRAINT kind_length CHECK ((((octet_length(kind) >= 1) AND (octet_length(kind) <= 64)) OR oxbow.reject('kind'::text, kind, 'must have 1 to 64 bytes'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
@@ -2106,7 +2158,8 @@ CREATE TABLE oxbow.sensory_candidates (
     content text NOT NULL,
     times integer NOT NULL,
     first_at timestamp with time zone NOT NULL,
-    last_at timestamp with time zone NOT NULL
+    last_at timestamp with time zone NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.sensory_candidates
@@ -2125,6 +2178,7 @@ CREATE UNLOGGED TABLE oxbow.sensory_default (
     hash uuid GENERATED ALWAYS AS ((md5(content))::uuid) STORED,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT content_length CHECK ((((content ~ '\S'::text) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, content, 'must not be blank or longer than 1 MiB'::text))),
     CONSTRAINT kind_length CHECK ((((octet_length(kind) >= 1) AND (octet_length(kind) <= 64)) OR oxbow.reject('kind'::text, kind, 'must have 1 to 64 bytes'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
@@ -2154,6 +2208,7 @@ CREATE TABLE oxbow.sessions (
     summary_id uuid,
     summarized_seq bigint,
     judged_seq bigint,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT id_length CHECK ((((octet_length(id) >= 1) AND (octet_length(id) <= 1024)) OR oxbow.reject('id'::text, id, 'must have 1 to 1024 bytes'::text))),
     CONSTRAINT times CHECK ((oxbow.valid_time('started_at'::text, started_at) AND oxbow.valid_time('last_activity_at'::text, last_activity_at) AND oxbow.valid_time('ended_at'::text, ended_at) AND oxbow.valid_time('last_reflected_at'::text, last_reflected_at))),
     CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
@@ -2204,6 +2259,7 @@ CREATE TABLE oxbow.skills (
     ended_at timestamp with time zone,
     replaced_by uuid,
     reason text,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT name_length CHECK ((((name ~ '\S'::text) AND (octet_length(name) <= 200)) OR oxbow.reject('name'::text, name, 'must not be blank or longer than 200 bytes'::text))),
     CONSTRAINT preconditions_number CHECK ((((cardinality(preconditions) <= 20) AND (octet_length((preconditions)::text) <= 20000)) OR oxbow.reject('preconditions'::text, (cardinality(preconditions) || ' conditions'::text), 'must be at most 20, of at most 20,000 bytes together'::text))),
     CONSTRAINT reason_length CHECK ((COALESCE((octet_length(reason) <= 10000), true) OR oxbow.reject('reason'::text, reason, 'must have at most 10,000 bytes'::text))),
@@ -2325,7 +2381,8 @@ CREATE TABLE oxbow.topics (
     pending integer DEFAULT 0 NOT NULL,
     concluded boolean DEFAULT false NOT NULL,
     refused boolean DEFAULT false NOT NULL,
-    due boolean DEFAULT false NOT NULL
+    due boolean DEFAULT false NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.topics
@@ -2430,7 +2487,8 @@ ALTER TABLE ONLY oxbow.trait_evidence
 CREATE TABLE oxbow.trait_refusals (
     user_id text NOT NULL,
     hash uuid NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.trait_refusals
@@ -2466,6 +2524,7 @@ CREATE TABLE oxbow.users (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone,
     share_patterns boolean DEFAULT false NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT forgetting_factor_range CHECK ((((forgetting_factor >= (0.001)::double precision) AND (forgetting_factor <= (1000)::double precision)) OR oxbow.reject('forgetting_factor'::text, (forgetting_factor)::text, 'must be between 0.001 and 1000'::text))),
     CONSTRAINT metadata_object CHECK (((jsonb_typeof(metadata) = 'object'::text) OR oxbow.reject('metadata'::text, (metadata)::text, 'must be a JSON object'::text))),
     CONSTRAINT timezone_known CHECK ((oxbow.is_timezone(timezone) OR oxbow.reject('timezone'::text, timezone, 'must be the name of a time zone, such as Asia/Shanghai'::text))),
@@ -2489,6 +2548,7 @@ CREATE TABLE oxbow.vector_slots (
     walked_at timestamp with time zone,
     ready_at timestamp with time zone,
     ending boolean DEFAULT false NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT vector_slots_slot_check CHECK (((slot >= 1) AND (slot <= 20)))
 );
 

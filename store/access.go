@@ -40,6 +40,7 @@ func LogAccess(ctx context.Context, db DB, entries []Access) error {
 		select user_id, id, at, key_id, role, operation, target, status
 		  from jsonb_to_recordset($1::jsonb) as e(user_id text, id uuid, at timestamptz, key_id uuid, role text,
 		       operation text, target text, status integer)
+		 where not oxbow.erased_after(e.user_id, e.at) -- another server may have erased the user
 		on conflict do nothing`, encoded)
 	return err
 }

@@ -57,17 +57,28 @@ func LimitLocks(ctx context.Context, tx DB, most time.Duration) error {
 	return err
 }
 
+// outlived is a condition on a job: that an erasure of its user committed after the transaction began that enqueued it.
+// The job is about data that the erasure is about to delete (oxbow.finish_erasures).
+const outlived = `exists (select from oxbow.open_erasures e where e.user_id = args ->> 'user_id' and e.kind = 'user'
+		                   and created_at < e.at and created_at <> e.began)`
+
 // CompleteJobs completes the given jobs that are running and returns their ids. It locks the rows
-// in the order of their users, as embed locks check_trigger jobs.
+// in the order of their users, as embed locks check_trigger jobs. Jobs of erased users are left out.
 func CompleteJobs(ctx context.Context, db DB, ids []int64) ([]int64, error) {
 	return list[int64](ctx, db, "complete jobs", `
 		with mine as materialized (
 		  select id from oxbow.river_job
-		   where id = any($1) and state = 'running'
+		   where id = any($1) and state = 'running' and not `+outlived+`
 		   order by args ->> 'user_id' collate "C", id for update
 		)
 		update oxbow.river_job j set state = 'completed', finalized_at = clock_timestamp() from mine m where j.id = m.id
 		returning j.id`, ids)
+}
+
+// Outlived reports whether the user of a job was erased after the job was enqueued, or the job itself was erased.
+func Outlived(ctx context.Context, db DB, id int64) (bool, error) {
+	return one[bool](ctx, db, "look for the job", `select not exists (
+		select from oxbow.river_job where id = $1 and not `+outlived+`)`, id)
 }
 
 // DeleteCompleted deletes at most limit completed jobs that are older than the retention of their

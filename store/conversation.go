@@ -184,9 +184,8 @@ func DeleteMessages(ctx context.Context, db DB, userID, sessionID string, ids []
 	for _, id := range ids {
 		only = append(only, id.String())
 	}
-	return Exec(ctx, db, `
-		delete from oxbow.messages where user_id = $1::text and session_id = $2::text
-		   and ($3::text[] is null or id = any(($3::text[])::uuid[]))`, userID, sessionID, only)
+	return CollectOne[int64](ctx, db,
+		`select oxbow.delete_messages(user_id => $1, session_id => $2, ids => $3::text[]::uuid[])`, userID, sessionID, only)
 }
 
 // messageRow adds the sealed text to a message.

@@ -60,7 +60,7 @@ func setTimezone(ctx context.Context, db DB, name string) error {
 // typeColumn is the name that a column "type" has in an export, where "type" names the table.
 const typeColumn = "type_column"
 
-// exportTable writes one line per row. It omits null and generated columns.
+// exportTable writes one line per row. It omits null and generated columns, and when rows were stored, except memories.
 func exportTable(ctx context.Context, db DB, userID, table, kind, order string, out *bufio.Writer) (n int, err error) {
 	rows, err := db.Query(ctx, fmt.Sprintf(`
 		select (select jsonb_object_agg(key, value)
@@ -68,7 +68,8 @@ func exportTable(ctx context.Context, db DB, userID, table, kind, order string, 
 		          || jsonb_build_object('type', $2::text, $3::text, to_jsonb(t) -> 'type')) each
 		        where value <> 'null' and key <> all (generated))::text
 		from %[1]s t, (select array(select attname::text from pg_attribute
-		  where attrelid = '%[1]s'::regclass and attgenerated <> '')) g(generated)
+		  where attrelid = '%[1]s'::regclass
+		    and (attgenerated <> '' or attname = 'stored_at' and $2 <> 'memory'))) g(generated)
 		where user_id = $1 order by %[2]s`, pgx.Identifier{"oxbow", table}.Sanitize(), order), userID, kind, typeColumn)
 	if err != nil {
 		return 0, Explain(err)

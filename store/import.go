@@ -119,9 +119,11 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions, sealer
 // insertImported inserts the memories from the temporary table, in the order of the file.
 func insertImported(ctx context.Context, tx pgx.Tx) (int64, error) {
 	defaults := map[string]string{
-		"seq":           "coalesce(seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + n)",
-		"created_at":    "coalesce(created_at, now())",
-		"stored_at":     "coalesce(stored_at, now())",
+		"seq":        "coalesce(seq, (extract(epoch from statement_timestamp()) * 1000000)::bigint + n)",
+		"created_at": "coalesce(created_at, now())",
+		// An open erasure deletes what older transactions stored.
+		"stored_at": `case when exists (select from oxbow.open_erasures e where e.user_id = oxbow_import.user_id)
+			then now() else coalesce(stored_at, now()) end`,
 		"importance":    "coalesce(importance, 0.5)",
 		"metadata":      "coalesce(metadata, '{}')",
 		"version":       "coalesce(version, 1)",

@@ -14,7 +14,7 @@ import (
 var derived = []string{"memory_vectors", "memory_vectors_next", "indexed_vectors", "vector_slots", "memory_terms",
 	"memory_term_stats", "embedding_refusals",
 	"reflection_inbox", "activity", "extractions", "sensory", "sensory_candidates", "entities", "entity_mentions",
-	"entity_edges", "communities", "api_keys", "page_sessions", "api_answers"}
+	"entity_edges", "communities", "api_keys", "page_sessions", "api_answers", "open_erasures"}
 
 // recordTables returns the tables of an export other than memories: every other table with a
 // user_id, so that new tables are included. Tables that others reference come first.
@@ -35,7 +35,7 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 	columns, err := Collect[string](ctx, tx, `
 		select a.attname::text from pg_attribute a
 		where a.attrelid = ('oxbow.' || quote_ident($1))::regclass and a.attnum > 0 and not a.attisdropped
-		  and a.attgenerated = ''
+		  and a.attgenerated = '' and a.attname <> 'stored_at' -- by which an erasure finds older rows
 		  and exists (select from oxbow_import i where i.record_table = $1 and i.record ? a.attname)
 		order by a.attnum`, table)
 	if err != nil {

@@ -312,8 +312,10 @@ func RecordCalls(ctx context.Context, db DB, userID string, job int64, cycle uui
 			insert into oxbow.llm_calls (user_id, purpose, job_id, cycle_id, model, attempt, prompt_tokens,
 			  completion_tokens, started_at, latency, error)
 			select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11
-			 where exists (select from oxbow.memories m where m.user_id = $1) -- not of a user who was erased meanwhile
-			    or exists (select from oxbow.messages m where m.user_id = $1)`,
+			 where case when $3::bigint is null -- not of a user who was erased meanwhile
+			       then exists (select from oxbow.memories m where m.user_id = $1)
+			         or exists (select from oxbow.messages m where m.user_id = $1)
+			       else exists (select from oxbow.river_job where id = $3 and not `+outlived+`) end`,
 			userID, u.Purpose, pointer(job), pointer(cycle), u.Model, u.Attempt, u.PromptTokens, u.CompletionTokens, u.StartedAt,
 			u.Latency, failure)
 		if err != nil {

@@ -21,6 +21,9 @@ type Receipt struct {
 	Kind   string    `json:"kind"`   // user or memory
 	Actor  string    `json:"actor"`  // the database role that requested it
 	Erased []Erased  `json:"erased"` // only tables that lost rows
+	// CompletedAt is when the last transaction had ended that began before the erasure committed. It is absent while
+	// such transactions are open; what they store is erased later, and added to Erased.
+	CompletedAt time.Time `json:"completed_at,omitzero"`
 	// Proof is the secret needed to find the receipt again. The database does not store it.
 	Proof string `json:"proof"`
 }
@@ -33,23 +36,31 @@ func (r Receipt) Rows() (total int64) {
 	return total
 }
 
-// EraseMemory erases a memory and everything that refers to it. It returns a zero Receipt if the
-// memory does not exist.
-func EraseMemory(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) (Receipt, error) {
-	rows, err := CollectOne[int64](ctx, db,
-		`select oxbow.erase_memory(user_id => $1, id => $2, proof => $3)`, userID, id, proof)
-	if err != nil || rows == 0 {
-		return Receipt{}, err
-	}
-	return FindReceipt(ctx, db, userID, id, proof)
+// EraseMemory erases a memory and everything that refers to it.
+func EraseMemory(ctx context.Context, db DB, userID string, id uuid.UUID, proof string) error {
+	_, err := Exec(ctx, db, `select oxbow.erase_memory(user_id => $1, id => $2, proof => $3)`, userID, id, proof)
+	return err
 }
 
 // EraseUser erases all data of a user.
-func EraseUser(ctx context.Context, db DB, userID, proof string) (Receipt, error) {
-	if _, err := Exec(ctx, db, `select from oxbow.erase_user(user_id => $1, proof => $2)`, userID, proof); err != nil {
-		return Receipt{}, err
-	}
-	return FindReceipt(ctx, db, userID, uuid.Nil, proof)
+func EraseUser(ctx context.Context, db DB, userID, proof string) error {
+	_, err := Exec(ctx, db, `select from oxbow.erase_user(user_id => $1, proof => $2)`, userID, proof)
+	return err
+}
+
+// OpenErasures is how many erasures of a user are open, the largest number of older transactions that one waits for, and
+// of those that have written.
+type OpenErasures struct{ Open, Awaited, Writing int }
+
+// FinishErasures erases what transactions have stored that began before an erasure of the user committed. db must not be
+// the transaction of the erasure.
+func FinishErasures(ctx context.Context, db DB, userID string) (OpenErasures, error) {
+	return CollectOne[OpenErasures](ctx, db, `select * from oxbow.finish_erasures(user_id => $1)`, userID)
+}
+
+// ErasingUsers returns users with an open erasure, at most limit.
+func ErasingUsers(ctx context.Context, db DB, limit int) ([]string, error) {
+	return list[string](ctx, db, "list open erasures", `select oxbow.erasing_users($1)`, limit)
 }
 
 // FindReceipt returns the receipt for the erasure of a memory or, if id is uuid.Nil, of the user.
@@ -60,7 +71,7 @@ func FindReceipt(ctx context.Context, db DB, userID string, id uuid.UUID, proof 
 		Table string
 		Rows  int64
 	}](ctx, db, `
-		select r.id, r.at, r.kind, r.actor, e.key as "table", e.value::bigint as rows
+		select r.id, r.at, r.kind, r.actor, r.completed_at, e.key as "table", e.value::bigint as rows
 		from oxbow.erasure(user_id => $1, proof => $2, memory_id => $3) r left join jsonb_each_text(r.rows) e on true
 		order by r.at, e.key`, userID, proof, pointer(id))
 	if err == nil && len(found) == 0 {

@@ -38,7 +38,7 @@ func SetSettings(ctx context.Context, db DB, userID string, s UserSettings) erro
 		values ($1, $2, $3, $4, $5, $6)
 		on conflict (user_id) do update set timezone = excluded.timezone, language = excluded.language,
 		  opted_out = excluded.opted_out, reconcile = excluded.reconcile, share_patterns = excluded.share_patterns,
-		  updated_at = now()`,
+		  updated_at = now(), stored_at = now()`,
 		userID, pointer(s.Timezone), pointer(s.Language), s.OptedOut, s.Reconcile, s.SharePatterns)
 	return err
 }

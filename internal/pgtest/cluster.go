@@ -29,7 +29,7 @@ var clusterSettings = map[string]string{
 	"wal_level":                 "minimal",
 	"max_wal_senders":           "0",
 	"max_connections":           "300",
-	"max_locks_per_transaction": "128",
+	"max_locks_per_transaction": "64",
 	"autovacuum":                "off", // it would block copying and dropping databases
 	"shared_buffers":            "256MB",
 	"checkpoint_timeout":        "1h",

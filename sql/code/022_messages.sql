@@ -90,6 +90,26 @@ begin
 end $$;
 call oxbow.grant_app('end_session');
 
+-- delete_messages deletes messages of a conversation for ever, all of them without ids, and returns their number.
+-- Summaries of the conversation are erased too; memories that were extracted from the messages stay. Messages that an
+-- older transaction stores later are deleted as well (see finish_erasures).
+create or replace function oxbow.delete_messages(user_id text, session_id text, ids uuid[] default null) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  _deleted bigint;
+begin
+  perform oxbow.check_access(delete_messages.user_id);
+  delete from oxbow.messages m
+   where m.user_id = delete_messages.user_id and m.session_id = delete_messages.session_id
+     and (delete_messages.ids is null or m.id = any(delete_messages.ids));
+  get diagnostics _deleted = row_count;
+  insert into oxbow.open_erasures (user_id, kind, session_id, ids)
+  values (delete_messages.user_id, 'messages', delete_messages.session_id, delete_messages.ids);
+  return _deleted;
+end $$;
+call oxbow.grant_app('delete_messages');
+
 -- waiting_extractions returns the jobs, other than _except, that wait to extract from a session, and how
 -- many of them are due later. It leaves out retries of failed messages. This function and the next ones
 -- always find jobs by their index: a plan made while few jobs waited would read the whole table once many

@@ -5,13 +5,15 @@
 -- child traits lose the reference; traits that it supported or contradicted are reweighed. Conclusions that rest on it and
 -- summaries of the conversations in which it was said are erased too, and so are facts that were folded into it. It returns
 -- the number of deleted rows, 0 for an unknown memory; changes to traits do not count. It leaves a receipt
--- (see erasure).
+-- (see erasure), and stays open until older transactions have ended (see finish_erasures).
 drop function if exists oxbow.erase_memory(text, uuid); -- an earlier version had no proof
 create or replace function oxbow.erase_memory(user_id text, id uuid, proof text default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   _attempt integer := 0;
   _rows jsonb;
+  _id uuid;
+  _digest bytea;
 begin
   perform oxbow.check_access(erase_memory.user_id);
   perform oxbow.check_proof(erase_memory.proof);
@@ -27,10 +29,13 @@ begin
       end if;
     end;
   end loop;
+  -- a transaction that has not ended may be storing it
+  insert into oxbow.open_erasures (user_id, kind, memory_id, digest)
+  values (erase_memory.user_id, 'memory', erase_memory.id,
+          oxbow.erasure_digest(erase_memory.proof, erase_memory.user_id, erase_memory.id))
+  returning open_erasures.id, open_erasures.digest into _id, _digest;
   if _rows <> '{}' then
-    insert into oxbow.erasures (kind, actor, rows, digest)
-    values ('memory', oxbow.caller(), _rows,
-            oxbow.erasure_digest(erase_memory.proof, erase_memory.user_id, erase_memory.id));
+    insert into oxbow.erasures (id, kind, actor, rows, digest) values (_id, 'memory', oxbow.caller(), _rows, _digest);
   end if;
   return oxbow.sum_counts(_rows);
 end $$;
@@ -107,13 +112,15 @@ end $$;
 -- but not whose data. The caller of an erasure may pass a proof, a secret of at least 16 characters; the
 -- receipt holds a digest of it and of what was erased. Only the secret together with the user's id finds
 -- the receipt. A random secret given to the user proves the erasure to its holder and to nobody else.
+-- While completed_at is null, transactions that began before the erasure committed are open, and rows may grow.
+drop function if exists oxbow.erasure(text, text, uuid); -- an earlier version did not return completed_at
 create or replace function oxbow.erasure(user_id text, proof text, memory_id uuid default null)
-returns table (id uuid, at timestamptz, kind text, actor text, rows jsonb)
+returns table (id uuid, at timestamptz, kind text, actor text, rows jsonb, completed_at timestamptz)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform oxbow.check_access(erasure.user_id);
   return query
-  select e.id, e.at, e.kind, e.actor, e.rows from oxbow.erasures e
+  select e.id, e.at, e.kind, e.actor, e.rows, e.completed_at from oxbow.erasures e
    where e.digest = oxbow.erasure_digest(erasure.proof, erasure.user_id, erasure.memory_id)
    order by e.at;
 end $$;
@@ -217,15 +224,6 @@ begin
   delete from oxbow.topics t
    where t.user_id = _user_id and t.topic = any(_topics)
      and not exists (select from oxbow.topic_fragments f where f.user_id = t.user_id and f.topic = t.topic);
-  -- flush_activity is deleting locked rows; it waits for this transaction to add to the memory. Another erasure must not
-  -- lock rows, which have other memories too.
-  perform pg_advisory_xact_lock(hashtextextended('oxbow.activity ' || _user_id, 0));
-  update oxbow.activity a set memory_ids = array_remove(a.memory_ids, _id)
-   where a.user_id = _user_id
-     and a.id in (select l.id from oxbow.activity l
-                   where l.user_id = _user_id and _id = any(l.memory_ids) for update skip locked);
-  get diagnostics _n = row_count;
-  _rows := oxbow.add_counts(_rows, jsonb_build_object('activity', _n));
   -- the history of the previous version quotes the erased content and the reason for it
   update oxbow.memory_history h set new_content = null, new_metadata = null, reason = null
     from oxbow.memories m
@@ -234,8 +232,26 @@ begin
   update oxbow.memories m set superseded_by = null where m.user_id = _user_id and m.superseded_by = _id;
   update oxbow.memories_trait m set trait_parent_id = null
    where m.user_id = _user_id and m.trait_parent_id = _id;
+  return oxbow.add_counts(_rows, oxbow.erase_mentions(_user_id, _id));
+end $$;
+
+-- erase_mentions removes a memory from the reports of its use, from jobs, and from their positions, which name it without
+-- a foreign key. It returns the number of rows per table.
+create or replace function oxbow.erase_mentions(_user_id text, _id uuid) returns jsonb
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _n bigint;
+begin
+  -- flush_activity is deleting locked rows; it waits for this transaction to add to the memory. Another erasure must not
+  -- lock rows, which have other memories too.
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.activity ' || _user_id, 0));
+  update oxbow.activity a set memory_ids = array_remove(a.memory_ids, _id)
+   where a.user_id = _user_id
+     and a.id in (select l.id from oxbow.activity l
+                   where l.user_id = _user_id and _id = any(l.memory_ids) for update skip locked);
+  get diagnostics _n = row_count;
   perform oxbow.erase_places(_user_id, _id);
-  return oxbow.add_counts(_rows, jsonb_build_object('river_job', oxbow.erase_from_jobs(_user_id, _id)));
+  return jsonb_build_object('activity', _n, 'river_job', oxbow.erase_from_jobs(_user_id, _id));
 end $$;
 
 -- erase_from_reflection removes an existing memory from the notes of reflections: from rejected proposals
@@ -323,7 +339,7 @@ end $$;
 -- erase_user erases a user in the caller's transaction: the user's rows in every table that has a user_id,
 -- and every job that names the user, including finished jobs and their errors. It returns the number of
 -- deleted rows per table and leaves a receipt (see erasure). Tables come from the catalog, so new ones are
--- included.
+-- included. The erasure stays open until older transactions have ended (see finish_erasures).
 drop function if exists oxbow.erase_user(text); -- an earlier version had no proof
 create or replace function oxbow.erase_user(user_id text, proof text default null)
 returns table (table_name text, rows bigint)
@@ -332,6 +348,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   _attempt integer := 0;
   _rows jsonb;
+  _id uuid;
 begin
   perform oxbow.check_access(erase_user.user_id);
   perform oxbow.check_proof(erase_user.proof);
@@ -350,15 +367,19 @@ begin
   end loop;
   insert into oxbow.erasures (kind, actor, rows, digest)
   values ('user', oxbow.caller(), oxbow.add_counts(_rows, '{}'),
-          oxbow.erasure_digest(erase_user.proof, erase_user.user_id));
+          oxbow.erasure_digest(erase_user.proof, erase_user.user_id))
+  returning erasures.id into _id;
+  insert into oxbow.open_erasures (user_id, id, kind) values (erase_user.user_id, _id, 'user');
   return query select c.key, c.value::bigint from jsonb_each_text(_rows) c order by c.key;
 end $$;
 call oxbow.grant_app('erase_user');
 
--- erase_rows deletes a user's rows from all tables. A job that is about to finish may add rows or a
--- follow-up job unseen by a statement that waits for it. So it repeats until it finds no job: work on a
--- deleted job can no longer commit.
-create or replace function oxbow.erase_rows(_user_id text) returns table (table_name text, rows bigint)
+-- erase_rows deletes a user's rows from all tables: all of them or, with _before, those that transactions stored which
+-- began before, except at _began. A job that is about to finish may add rows or a follow-up job unseen by a statement
+-- that waits for it. So it repeats until it finds no job: work on a deleted job can no longer commit.
+drop function if exists oxbow.erase_rows(text); -- an earlier version always deleted all
+create or replace function oxbow.erase_rows(_user_id text, _before timestamptz default null,
+  _began timestamptz default null) returns table (table_name text, rows bigint)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   -- Referencing tables come before referenced ones, so that each row is counted with its own table. The
@@ -367,24 +388,27 @@ declare
     select c.oid
       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped
      where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       and c.oid <> 'oxbow.open_erasures'::regclass
      order by c.relname = 'memory_term_stats', c.relname = 'memories',
               exists (select from pg_constraint f
                        where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid),
               c.relname)
     || 'oxbow.river_job'::regclass;
   _counts bigint[] := array_fill(0::bigint, array[cardinality(_tables)]);
+  _which constant text[] := array(select case when _before is null then 'true' else oxbow.stored_before(t.name) end
+                                    from unnest(_tables) with ordinality t(name, nth) order by t.nth);
   _n bigint;
 begin
   perform oxbow.mark_erasing(true); -- do not reweigh traits that are erased too
   loop
     -- Memories first, as in embed: this waits for a job that is writing, and a later job finds nothing.
-    perform from oxbow.memories m where m.user_id = _user_id order by m.id for update;
+    perform from oxbow.memories m
+      where m.user_id = _user_id and (_before is null or m.stored_at < _before and m.stored_at <> _began)
+      order by m.id for update;
     for i in 1 .. cardinality(_tables) loop
-      if _tables[i] = 'oxbow.river_job'::regclass then
-        delete from oxbow.river_job j where j.args ->> 'user_id' = _user_id;
-      else
-        execute format('delete from %s t where t.user_id = $1', _tables[i]) using _user_id;
-      end if;
+      execute format('delete from %s t where %s = $1 and %s', _tables[i],
+                     case when _tables[i] = 'oxbow.river_job'::regclass then 't.args ->> ''user_id''' else 't.user_id' end,
+                     _which[i]) using _user_id, _before, _began;
       get diagnostics _n = row_count;
       _counts[i] := _counts[i] + _n;
     end loop;
@@ -407,3 +431,201 @@ begin
                      or strpos(e ->> 'error', replace(replace(_user_id, '\', '\\'), '"', '\"')) > 0);
   return query select split_part(t.name::text, '.', 2), t.n from unnest(_tables, _counts) t(name, n);
 end $$;
+
+-- stored_before returns a condition on the rows t of a table: that a transaction stored them which began before $2, but
+-- not at $3. Rows without a time are deleted with those that they refer to.
+create or replace function oxbow.stored_before(_table regclass) returns text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select case
+    when _table = 'oxbow.river_job'::regclass then 't.created_at < $2 and t.created_at <> $3'
+    when _table = 'oxbow.memory_term_stats'::regclass then 't.documents <= 0'
+    when exists (select from pg_attribute a where a.attrelid = _table and a.attname = 'stored_at' and not a.attisdropped)
+      then 't.stored_at < $2 and t.stored_at <> $3'
+    else coalesce((
+      select string_agg(format('(%s) in (select %s from %s p where p.user_id = $1 and p.stored_at < $2 and p.stored_at <> $3)',
+                               k.own, k.other, f.confrelid::regclass), ' or ' order by f.conname)
+        from pg_constraint f
+       cross join lateral (
+         select string_agg('t.' || quote_ident(a.attname), ', ' order by c.nth) as own,
+                string_agg('p.' || quote_ident(b.attname), ', ' order by c.nth) as other
+           from unnest(f.conkey, f.confkey) with ordinality c(own, other, nth)
+           join pg_attribute a on a.attrelid = f.conrelid and a.attnum = c.own
+           join pg_attribute b on b.attrelid = f.confrelid and b.attnum = c.other) k
+       where f.contype = 'f' and f.confdeltype = 'c'
+         and f.conrelid in (select _table union all select i.inhrelid from pg_inherits i where i.inhparent = _table)
+         and not exists (select from pg_constraint o where o.oid = f.conparentid and o.conrelid = f.conrelid)
+         and exists (select from pg_attribute a where a.attrelid = f.confrelid and a.attname = 'stored_at')
+      having count(*) > 0), 'false') end;
+$$;
+
+-- An erasure deletes what its statements see. A transaction that began earlier may commit later, with rows of the user:
+-- a batch in flight, or one that read first. An erasure cannot wait for these, because one of them may be erasing too
+-- and wait for this one. So it stays open after its commit: a row in open_erasures says when the commit began, and
+-- finish_erasures deletes the rows of transactions that began before, again and again until none of these is left.
+-- Every row that is not deleted with another has the time at which its transaction began (stored_at, the default now());
+-- time, unlike xmin, survives updates, and needs no id of a transaction that has not written yet. So the rows of a
+-- transaction that began later, those of a new user, stay, and INSERT pays nothing.
+
+-- date_erasure dates an erasure when its commit begins, which may be long after the function was called.
+create or replace function oxbow.date_erasure() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  update oxbow.open_erasures e set at = clock_timestamp() where e.user_id = new.user_id and e.id = new.id;
+  return null;
+end $$;
+do $$
+begin
+  if not exists (select from pg_trigger t where t.tgrelid = 'oxbow.open_erasures'::regclass and t.tgname = 'date_erasure')
+  then
+    create constraint trigger date_erasure after insert on oxbow.open_erasures
+      deferrable initially deferred for each row execute function oxbow.date_erasure();
+  end if;
+end $$;
+
+-- open_transactions returns the transactions of this database that have not ended, but not this one: of those in _among
+-- or, if it is null, of all. A transaction that was prepared counts always, because preparing changes its name. Writing
+-- are those that have written to a table of the schema.
+create or replace function oxbow.open_transactions(_among text[], out open text[], out writing integer)
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  with locks as materialized (
+    select l.virtualtransaction as name, l.pid, l.locktype, l.transactionid, l.mode, l.database, l.relation
+      from pg_locks l where l.granted
+  ), open as (
+    select l.name from locks l join pg_stat_activity a on a.pid = l.pid
+     where l.locktype = 'virtualxid' and l.mode = 'ExclusiveLock' and l.pid <> pg_backend_pid()
+       and a.datname = current_database() and a.usesysid is not null -- not autovacuum
+       and (_among is null or l.name = any(_among))
+    union
+    select l.name from locks l join pg_prepared_xacts p on p.transaction = l.transactionid
+     where l.locktype = 'transactionid' and l.pid is null and p.database = current_database()
+  )
+  select coalesce(array_agg(o.name), '{}'),
+         count(*) filter (where exists (
+           select from locks l join pg_class c on c.oid = l.relation
+            where l.name = o.name and l.locktype = 'relation' and l.mode = 'RowExclusiveLock'
+              and l.database = (select d.oid from pg_database d where d.datname = current_database())
+              and c.relnamespace = 'oxbow'::regnamespace))::integer
+    from open o;
+$$;
+
+-- finish_erasures deletes what transactions have stored that began before an erasure of the user, of a memory or of a
+-- file committed, adds it to the receipt, and ends the erasures for which no such transaction is left. It returns how many
+-- erasures stay open, the largest number of transactions that one waits for, and of those that have written to the
+-- schema. The client calls it after an erasure, and sweep for all users.
+create or replace function oxbow.finish_erasures(user_id text, out open integer, out awaited integer,
+  out writing integer)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+declare
+  _e oxbow.open_erasures;
+  _left record;
+  _rows jsonb;
+begin
+  perform oxbow.check_access(finish_erasures.user_id);
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception using
+      errcode = 'invalid_transaction_state',
+      message = format('finish_erasures runs only in a transaction that is read committed, this one is %s',
+                       current_setting('transaction_isolation')),
+      hint    = 'It must see what other transactions commit while it runs.';
+  end if;
+  open := 0; awaited := 0; writing := 0;
+  for _e in
+    select * from oxbow.open_erasures e
+     where e.user_id = finish_erasures.user_id and e.began <> now() -- not of this transaction
+     order by e.at, e.id for update
+  loop
+    -- In this order: what has ended when it is looked up has stored everything that the deletion below sees.
+    _left := oxbow.open_transactions(_e.awaited);
+    if _e.kind = 'user' then
+      select jsonb_object_agg(r.table_name, r.rows) into _rows
+        from oxbow.erase_rows(_e.user_id, _e.at, _e.began) r;
+    elsif _e.kind = 'memory' then
+      _rows := oxbow.erase_late(_e);
+    elsif _e.kind = 'file' then
+      perform oxbow.delete_late(_e);
+    else
+      delete from oxbow.messages m
+       where m.user_id = _e.user_id and m.session_id = _e.session_id and (_e.ids is null or m.id = any(_e.ids))
+         and m.stored_at < _e.at and m.stored_at <> _e.began;
+    end if;
+    _rows := oxbow.add_counts(_rows, '{}');
+    if _e.kind = 'memory' and _rows <> '{}' then
+      insert into oxbow.erasures (id, kind, actor, rows, digest) values (_e.id, 'memory', oxbow.caller(), '{}', _e.digest)
+        on conflict (id) do nothing; -- it was not stored when it was erased
+    end if;
+    update oxbow.erasures r
+       set rows = oxbow.add_counts(r.rows, _rows),
+           completed_at = case when _left.open = '{}' then clock_timestamp() end
+     where r.id = _e.id and (_rows <> '{}' or _left.open = '{}');
+    if _left.open = '{}' then
+      delete from oxbow.open_erasures e where e.user_id = _e.user_id and e.id = _e.id;
+      if _e.kind = 'user' then
+        insert into oxbow.erased_users (hash, at) values (sha256(convert_to(_e.user_id, 'UTF8')), _e.at)
+          on conflict do nothing;
+      end if;
+    else
+      update oxbow.open_erasures e set awaited = _left.open
+       where e.user_id = _e.user_id and e.id = _e.id and e.awaited is distinct from _left.open;
+      open := open + 1;
+      awaited := greatest(awaited, cardinality(_left.open));
+      writing := greatest(writing, _left.writing);
+    end if;
+  end loop;
+end $$;
+call oxbow.grant_app('finish_erasures');
+
+-- erasing_users returns users with an open erasure, at most _limit, and forgets those who were erased more than an hour ago.
+create or replace function oxbow.erasing_users(_limit integer) returns setof text
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+  delete from oxbow.erased_users e where e.at < now() - interval '1 hour';
+  select e.user_id from oxbow.open_erasures e group by e.user_id order by random() limit _limit;
+$$;
+call oxbow.grant_worker('erasing_users');
+
+-- erase_late erases a memory that an older transaction stored, or mentions of an erased one. A memory with its id that a
+-- later transaction stored stays.
+create or replace function oxbow.erase_late(_e oxbow.open_erasures) returns jsonb
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _late boolean := (select m.stored_at < _e.at and m.stored_at <> _e.began from oxbow.memories m
+                     where m.user_id = _e.user_id and m.id = _e.memory_id order by m.stored_at limit 1);
+begin
+  if _late then
+    return oxbow.erase_and_count(_e.user_id, _e.memory_id);
+  elsif not _late then
+    return '{}';
+  end if;
+  perform oxbow.erase_from_reflection(_e.user_id, _e.memory_id);
+  perform oxbow.erase_from_feedback(_e.user_id, _e.memory_id);
+  perform oxbow.erase_from_communities(_e.user_id, _e.memory_id);
+  return oxbow.erase_mentions(_e.user_id, _e.memory_id);
+end $$;
+
+-- delete_late deletes a file that an older transaction stored under the path of a deleted one.
+create or replace function oxbow.delete_late(_e oxbow.open_erasures) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  _file_id uuid;
+begin
+  perform oxbow.lock_file(_e.user_id, _e.path);
+  select f.id into _file_id from oxbow.document_files f
+   where f.user_id = _e.user_id and f.path = _e.path and f.stored_at < _e.at and f.stored_at <> _e.began;
+  if found then
+    perform oxbow.erase_documents(_e.user_id, oxbow.lock_chunks(_e.user_id, _file_id));
+    delete from oxbow.document_files f where f.user_id = _e.user_id and f.id = _file_id;
+  end if;
+end $$;
+
+-- erased_after reports whether the user was erased after a time, within the last hour: what a program noted of the user
+-- before must not be stored. Only callers who may see the user learn it.
+create or replace function oxbow.erased_after(user_id text, at timestamptz) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp
+return (coalesce(current_setting('oxbow.user_id', true) = erased_after.user_id, false)
+        or oxbow.may_debug(oxbow.caller()))
+  and (exists (select from oxbow.open_erasures e
+                where e.user_id = erased_after.user_id and e.kind = 'user' and e.at > erased_after.at)
+       or exists (select from oxbow.erased_users e
+                   where e.hash = sha256(convert_to(erased_after.user_id, 'UTF8')) and e.at > erased_after.at));
+call oxbow.grant_app('erased_after');
+call oxbow.grant_operator('erased_after');

@@ -57,7 +57,8 @@ begin
     coalesce(ingest_file.settings, '{}'), _count, coalesce(ingest_file.metadata, '{}'))
   on conflict on constraint document_files_user_id_path_key do update
     set media_type = excluded.media_type, bytes = excluded.bytes, content_hash = excluded.content_hash,
-        settings = excluded.settings, chunks = excluded.chunks, metadata = excluded.metadata, updated_at = now()
+        settings = excluded.settings, chunks = excluded.chunks, metadata = excluded.metadata, updated_at = now(),
+        stored_at = now()
   returning * into _file;
 
   perform oxbow.lock_chunks(_file.user_id, _file.id);
@@ -227,6 +228,7 @@ begin
   end if;
   _erased := oxbow.erase_documents(delete_file.user_id, oxbow.lock_chunks(delete_file.user_id, _file_id));
   delete from oxbow.document_files f where f.user_id = delete_file.user_id and f.id = _file_id;
+  insert into oxbow.open_erasures (user_id, kind, path) values (delete_file.user_id, 'file', delete_file.path);
   return _erased;
 end $$;
 call oxbow.grant_app('delete_file');

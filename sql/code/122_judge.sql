@@ -33,6 +33,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   _new.id := gen_random_uuid();
   _new.source := 'judge';
+  _new.stored_at := now();
   insert into oxbow.feedback_signals select (_new).* on conflict do nothing;
   if not found then
     return null;

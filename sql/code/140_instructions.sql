@@ -46,7 +46,7 @@ begin
   if found then
     return _id;
   end if;
-  update oxbow.instructions i set priority = _new.priority, created_at = now()
+  update oxbow.instructions i set priority = _new.priority, created_at = now(), stored_at = now()
    where i.user_id = _new.user_id and i.ended_at is null and lower(i.content) = lower(_new.content)
      and (i.context, i.agent_id, i.session_id) is not distinct from (_new.context, _new.agent_id, _new.session_id)
   returning i.id into _id;
@@ -55,6 +55,7 @@ begin
   end if;
   _new.id := gen_random_uuid();
   _new.created_at := now();
+  _new.stored_at := now();
   insert into oxbow.instructions select (_new).*;
   update oxbow.instructions i set ended_at = now(), replaced_by = _new.id, reason = 'a newer one'
    where i.user_id = _new.user_id and i.ended_at is null and i.id <> _new.id and i.aspect = _new.aspect

@@ -47,6 +47,7 @@ begin
   end if;
   _new.id := gen_random_uuid();
   _new.created_at := now();
+  _new.stored_at := now();
   _new.version := coalesce(old.version, 0) + 1;
   _new.successes := coalesce(old.successes, 0);
   _new.failures := coalesce(old.failures, 0);

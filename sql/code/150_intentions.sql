@@ -79,6 +79,7 @@ begin
   _new.id := gen_random_uuid();
   _new.state := 'open';
   _new.created_at := now();
+  _new.stored_at := now();
   insert into oxbow.intentions select (_new).*;
   return _new.id;
 end $$;

@@ -25,7 +25,7 @@ begin
   if set_value.value is not null and jsonb_typeof(set_value.value) <> 'null' then
     insert into oxbow.key_values as k (user_id, namespace, key, value)
     values (set_value.user_id, _namespace, set_value.key, set_value.value)
-    on conflict on constraint key_values_pkey do update set value = excluded.value, updated_at = now();
+    on conflict on constraint key_values_pkey do update set value = excluded.value, updated_at = now(), stored_at = now();
   end if;
   for _gone in
     select p.item, p.memory_id, count(*) over () as n from oxbow.profile_memories p
