@@ -14,8 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/oxbow-memory/oxbow/internal/connect"
 	"github.com/oxbow-memory/oxbow/internal/failpoint"
 )
 
@@ -42,13 +42,9 @@ type session struct {
 // connConfig parses either form of connection string. It ignores pool settings (pool_max_conns, …),
 // because all commands share one DATABASE_URL.
 func connConfig(dsn string) (*pgx.ConnConfig, error) {
-	pool, err := pgxpool.ParseConfig(dsn)
+	cfg, err := connect.One(dsn, "oxbow migrate")
 	if err != nil {
 		return nil, err
-	}
-	cfg := pool.ConnConfig
-	if cfg.RuntimeParams["application_name"] == "" {
-		cfg.RuntimeParams["application_name"] = "oxbow migrate"
 	}
 	// Statements are not cached: the tables they refer to change between them.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec

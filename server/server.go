@@ -23,6 +23,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/connect"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -80,7 +81,6 @@ const (
 	requestTimeout = 30 * time.Second
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute
-	connectTimeout = 5 * time.Second
 	maxBody        = 2 << 20  // bytes; content has at most 1 MiB, and JSON may need more for it
 	maxBulkBody    = 32 << 20 // bytes, for requests with many memories or messages
 )
@@ -208,18 +208,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 
 // poolAs returns a pool whose sessions have a role, so that row-level security holds for every statement.
 func poolAs(ctx context.Context, url, role string, connections int) (*pgxpool.Pool, error) {
-	cfg, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, err
-	}
-	cfg.MaxConns = int32(connections)
-	if cfg.ConnConfig.ConnectTimeout == 0 {
-		cfg.ConnConfig.ConnectTimeout = connectTimeout
-	}
-	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
-		cfg.ConnConfig.RuntimeParams["application_name"] = "oxbow serve"
-	}
-	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+	cfg, err := connect.Pool(url, "oxbow serve", func(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "set role "+pgx.Identifier{role}.Sanitize()); err != nil {
 			return fmt.Errorf("the login must be a member of oxbow_app and oxbow_operator "+
 				"(grant %s to the login; oxbow migrate up makes the roles): %w", role, err)
@@ -228,7 +217,11 @@ func poolAs(ctx context.Context, url, role string, connections int) (*pgxpool.Po
 			return err
 		}
 		return nil // the check of the schema says that the extension is missing
+	})
+	if err != nil {
+		return nil, err
 	}
+	cfg.MaxConns = int32(connections)
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 

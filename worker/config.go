@@ -19,12 +19,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/tmc/langchaingo/llms"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/oxbow-memory/oxbow/internal/connect"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
 	"github.com/oxbow-memory/oxbow/store"
@@ -211,7 +211,7 @@ func (c Config) callTexts() int {
 
 // openPool opens the connection pool and configures its connections.
 func (c Config) openPool(ctx context.Context) (*pgxpool.Pool, error) {
-	cfg, err := pgxpool.ParseConfig(c.DatabaseURL)
+	cfg, err := connect.Pool(c.DatabaseURL, c.applicationName(), store.RegisterTypes)
 	if err != nil {
 		return nil, err
 	}
@@ -221,21 +221,13 @@ func (c Config) openPool(ctx context.Context) (*pgxpool.Pool, error) {
 		// for an open transaction would hold all of them.
 		cfg.MaxConns = max(cfg.MaxConns, 9)
 	}
-	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
-		cfg.ConnConfig.RuntimeParams["application_name"] = "oxbow worker " + hostname()
-	}
-	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { return store.RegisterTypes(ctx, conn) }
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return pool, nil
+	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
-func hostname() string {
+func (c Config) applicationName() string {
 	name, err := os.Hostname()
 	if err != nil {
-		return "on an unknown host"
+		name = "on an unknown host"
 	}
-	return name
+	return "oxbow worker " + name
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/oxbow-memory/oxbow/internal/connect"
 	"github.com/oxbow-memory/oxbow/internal/embedding"
 	"github.com/oxbow-memory/oxbow/internal/embedding/providers"
 	"github.com/oxbow-memory/oxbow/internal/reasoner/extract"
@@ -90,11 +91,11 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 
 // checkDatabase checks the schema before the pool opens, because its connections need the extension.
 func (c Config) checkDatabase(ctx context.Context, made embedding.Embedder) error {
-	cfg, err := pgxpool.ParseConfig(c.DatabaseURL)
+	cfg, err := connect.One(c.DatabaseURL, c.applicationName())
 	if err != nil {
 		return err
 	}
-	conn, err := pgx.ConnectConfig(ctx, cfg.ConnConfig)
+	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/connect"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -107,17 +108,13 @@ func (a *app) connect(ctx context.Context, options ...clientOption) (*database, 
 			all = append(all, o)
 		}
 	}
-	cfg, err := pgxpool.ParseConfig(a.databaseURL)
+	cfg, err := connect.Pool(a.databaseURL, "oxbow", store.RegisterTypes)
 	if err != nil {
 		return nil, err
-	}
-	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
-		cfg.ConnConfig.RuntimeParams["application_name"] = "oxbow"
 	}
 	if err := checkDatabase(ctx, cfg.ConnConfig); err != nil {
 		return nil, err
 	}
-	cfg.AfterConnect = store.RegisterTypes
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
+	"github.com/oxbow-memory/oxbow/internal/connect"
 	"github.com/oxbow-memory/oxbow/internal/importv1"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -78,12 +79,9 @@ func mappedTypes(given map[string]string) (map[string]store.MemoryType, error) {
 
 func (d *database) importV1(ctx context.Context, from string, o importv1.Options) error {
 	if from != "" {
-		cfg, err := pgx.ParseConfig(from)
+		cfg, err := connect.One(from, "oxbow import-v1")
 		if err != nil {
 			return fmt.Errorf("--from: %s", sentence(err))
-		}
-		if cfg.RuntimeParams["application_name"] == "" {
-			cfg.RuntimeParams["application_name"] = "oxbow import-v1"
 		}
 		if o.Source, err = pgx.ConnectConfig(ctx, cfg); err != nil {
 			return fmt.Errorf("--from: %s", sentence(err))

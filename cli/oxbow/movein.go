@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/connect"
 	"github.com/oxbow-memory/oxbow/internal/movein"
 )
 
@@ -121,14 +122,11 @@ func (d *database) moveInFrom(ctx context.Context, name string, o movein.Options
 	var bar *progress
 	switch {
 	case strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://"):
-		cfg, err := pgx.ParseConfig(name)
+		cfg, err := connect.One(name, "oxbow import")
 		if err != nil {
 			return fmt.Errorf("%s: %s", o.Source.Name, sentence(err))
 		}
 		name = "database " + cfg.Database
-		if cfg.RuntimeParams["application_name"] == "" {
-			cfg.RuntimeParams["application_name"] = "oxbow import"
-		}
 		if o.Conn, err = pgx.ConnectConfig(ctx, cfg); err != nil {
 			return fmt.Errorf("%s: %s", name, sentence(err))
 		}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow/internal/connect"
 )
 
 // postmaster is a running server process.
@@ -221,9 +223,17 @@ func tail(log *os.File, from int64) string {
 	return strings.TrimSpace(string(text[:n]))
 }
 
+func open(ctx context.Context, dsn string) (*pgx.Conn, error) {
+	cfg, err := connect.One(dsn, "oxbow dev")
+	if err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, cfg)
+}
+
 // ensureDatabase creates the database and its vector extension. The caller holds the lock.
 func ensureDatabase(ctx context.Context, maintenance, target, name string) error {
-	conn, err := pgx.Connect(ctx, maintenance)
+	conn, err := open(ctx, maintenance)
 	if err != nil {
 		return fmt.Errorf("connect to the private PostgreSQL: %w", err)
 	}
@@ -238,7 +248,7 @@ func ensureDatabase(ctx context.Context, maintenance, target, name string) error
 			return fmt.Errorf("create database %q: %w", name, err)
 		}
 	}
-	db, err := pgx.Connect(ctx, target)
+	db, err := open(ctx, target)
 	if err != nil {
 		return fmt.Errorf("connect to database %q: %w", name, err)
 	}

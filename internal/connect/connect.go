@@ -1,0 +1,90 @@
+// Package connect configures connections to PostgreSQL. All programs of Oxbow connect through it, so that none waits for
+// ever for a server that is gone, hangs or has become read-only.
+package connect
+
+import (
+	"context"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Timeout limits how long connecting may take, set-up included, unless the URL has a connect_timeout.
+const Timeout = 5 * time.Second
+
+// deadAfter is for how long the other end of a connection may acknowledge nothing before the connection counts as broken.
+const deadAfter = 30 * time.Second
+
+// Pool returns the configuration of a pool of connections to the database that a URL names. Connecting is limited to 5
+// seconds unless the URL has a connect_timeout; a statement on a connection whose other end is gone fails within 30
+// seconds; and a connection that turns out to be read-only is closed, so that the next one may reach a primary. The
+// application_name is name unless the URL has one. Each new connection is set up with setUp, within the same limit.
+func Pool(url, name string, setUp ...func(context.Context, *pgx.Conn) error) (*pgxpool.Config, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	conn := cfg.ConnConfig
+	if conn.RuntimeParams["application_name"] == "" {
+		conn.RuntimeParams["application_name"] = name
+	}
+	if conn.ConnectTimeout == 0 && !strings.Contains(url, "connect_timeout") {
+		conn.ConnectTimeout = Timeout
+	}
+	dialer := net.Dialer{Timeout: conn.ConnectTimeout, Control: limitSilence, KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: deadAfter / 2, Interval: deadAfter / 6, Count: 3}}
+	conn.DialFunc = dialer.DialContext
+	conn.OnPgError = closeReadOnly(conn.OnPgError)
+	cfg.PingTimeout = conn.ConnectTimeout
+	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		if conn.ConnectTimeout > 0 {
+			within, cancel := context.WithTimeout(ctx, conn.ConnectTimeout)
+			defer cancel()
+			ctx = within
+		}
+		for _, f := range setUp {
+			if err := f(ctx, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return cfg, nil
+}
+
+// One returns the configuration of a single connection. It ignores settings of pools in the URL, such as pool_max_conns.
+func One(url, name string) (*pgx.ConnConfig, error) {
+	cfg, err := Pool(url, name)
+	if err != nil {
+		return nil, err
+	}
+	return cfg.ConnConfig, nil
+}
+
+// closeReadOnly closes a connection on which a statement failed because it is read-only, as after a failover, or while
+// an administrator made the database read-only. The session would stay so.
+func closeReadOnly(before pgconn.PgErrorHandler) pgconn.PgErrorHandler {
+	return func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		return before(conn, err) && err.Code != readOnly
+	}
+}
+
+// readOnly is the code of PostgreSQL's read_only_sql_transaction.
+const readOnly = "25006"
+
+// limitSilence makes the system break a TCP connection whose data is not acknowledged. Otherwise a statement that is
+// sent to a machine that is gone waits for a quarter of an hour.
+func limitSilence(network, _ string, socket syscall.RawConn) (err error) {
+	if !strings.HasPrefix(network, "tcp") {
+		return nil
+	}
+	if failed := socket.Control(func(fd uintptr) { err = setUserTimeout(fd, deadAfter) }); failed != nil {
+		return failed
+	}
+	return err
+}
