@@ -41,7 +41,7 @@ func LogAccess(ctx context.Context, db DB, entries []Access) error {
 		  from jsonb_to_recordset($1::jsonb) as e(user_id text, id uuid, at timestamptz, key_id uuid, role text,
 		       operation text, target text, status integer)
 		 where not oxbow.erased_after(e.user_id, e.at) -- another server may have erased the user
-		on conflict do nothing`, encoded)
+		on conflict do nothing`, string(encoded))
 	return err
 }
 

@@ -127,9 +127,8 @@ func WriteVectors(ctx context.Context, db DB, model EmbeddingModel, memories []M
 		return 0, nil
 	}
 	users, ids := columns(memories)
-	var written int64
-	err := db.QueryRow(ctx, `select oxbow.write_vectors($1, $2::jsonb, $3, $4)`,
-		users, model.setting(), ids, halfVectors(vectors)).Scan(&written)
+	written, err := CollectOne[int64](ctx, db, `select oxbow.write_vectors($1, $2::jsonb, $3, $4)`,
+		users, model.setting(), ids, halfVectors(vectors))
 	if err != nil {
 		return 0, fmt.Errorf("write vectors: %w", modelMismatch(err, model))
 	}

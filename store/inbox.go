@@ -165,7 +165,7 @@ func RecordCycle(ctx context.Context, db DB, c Cycle) error {
 		  $9::timestamptz, $10::timestamptz, $11::text, $12::jsonb, clock_timestamp(),
 		  case when $13::text = '' then 'completed' else 'failed' end, nullif($13::text, ''))`,
 		c.UserID, c.ID, c.Trigger.Type, c.Trigger.Value, c.Scanned, c.Created, c.Updated, c.Dissolved,
-		c.StartedAt, c.Now, c.Reasoner, dropped, quoted(c.Error))
+		c.StartedAt, c.Now, c.Reasoner, string(dropped), quoted(c.Error))
 	if err != nil {
 		return err
 	}

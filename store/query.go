@@ -15,7 +15,7 @@ import (
 // Collect runs a query and returns its rows: structs by the names of the columns, or the values of
 // a single column. Null is the zero value. It maps errors with Explain.
 func Collect[T any](ctx context.Context, db DB, sql string, args ...any) ([]T, error) {
-	rows, _ := db.Query(ctx, sql, args...) // CollectRows returns its error
+	rows, _ := db.Query(ctx, sql, bind(args)...) // CollectRows returns its error
 	found, err := pgx.CollectRows(rows, rowTo[T])
 	return found, Explain(err)
 }
@@ -23,14 +23,14 @@ func Collect[T any](ctx context.Context, db DB, sql string, args ...any) ([]T, e
 // CollectOne is Collect for a query that returns exactly one row. It returns ErrNotFound if the
 // query returns no row.
 func CollectOne[T any](ctx context.Context, db DB, sql string, args ...any) (T, error) {
-	rows, _ := db.Query(ctx, sql, args...) // CollectExactlyOneRow returns its error
+	rows, _ := db.Query(ctx, sql, bind(args)...) // CollectExactlyOneRow returns its error
 	found, err := pgx.CollectExactlyOneRow(rows, rowTo[T])
 	return found, Explain(err)
 }
 
 // Exec runs a statement and returns the number of rows affected. It maps errors with Explain.
 func Exec(ctx context.Context, db DB, sql string, args ...any) (int64, error) {
-	tag, err := db.Exec(ctx, sql, args...)
+	tag, err := db.Exec(ctx, sql, bind(args)...)
 	return tag.RowsAffected(), Explain(err)
 }
 
@@ -66,7 +66,7 @@ func collectWithModel[T any](ctx context.Context, db DB, sql string, args ...any
 	batch.Queue(`select value from oxbow.settings where key = 'embedding'`).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&model)
 	})
-	batch.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(sql, bind(args)...).Query(func(rows pgx.Rows) (err error) {
 		found, err = pgx.CollectRows(rows, rowTo[T])
 		return err
 	})

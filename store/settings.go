@@ -30,7 +30,7 @@ func WriteSetting(ctx context.Context, db DB, key string, value any) error {
 	if err == nil {
 		_, err = Exec(ctx, db, `
 			insert into oxbow.settings (key, value) values ($1::text, $2::jsonb)
-			on conflict (key) do update set value = excluded.value, updated_at = now()`, key, raw)
+			on conflict (key) do update set value = excluded.value, updated_at = now()`, key, string(raw))
 	}
 	return failed(fmt.Sprintf("write the setting %q", key), err)
 }

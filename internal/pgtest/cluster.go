@@ -19,6 +19,9 @@ import (
 // urlVariable names a server to test with instead of the private one.
 const urlVariable = "OXBOW_TEST_DATABASE_URL"
 
+// modeVariable names the query mode of pgx in which the tests' connections run statements; see the target test-modes.
+const modeVariable = "OXBOW_TEST_QUERY_MODE"
+
 // clusterSettings trade durability for speed. A crash of PostgreSQL alone loses nothing. A crash of
 // the machine can lose data, so the directory of the cluster changes with every boot. The log is
 // kept small because it may be in memory.
@@ -234,6 +237,25 @@ func changed(dsn, words string, change func(*url.URL, url.Values)) (string, erro
 	}
 	query := u.Query()
 	change(u, query)
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "%2F", "/")
+	return u.String(), nil
+}
+
+// withSetting returns the connection string with a parameter, in either of PostgreSQL's two forms. An empty value
+// changes nothing.
+func withSetting(dsn, name, value string) (string, error) {
+	if value == "" {
+		return dsn, nil
+	}
+	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
+		return dsn + " " + name + "=" + value, nil
+	}
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return "", err
+	}
+	query := u.Query()
+	query.Set(name, value)
 	u.RawQuery = strings.ReplaceAll(query.Encode(), "%2F", "/")
 	return u.String(), nil
 }

@@ -101,6 +101,9 @@ func (r *run) drop(ctx context.Context, name string) error {
 
 func (r *run) dsn(name string) string {
 	dsn, err := withDatabase(r.adminDSN, name)
+	if err == nil {
+		dsn, err = withSetting(dsn, "default_query_exec_mode", os.Getenv(modeVariable))
+	}
 	if err != nil {
 		panic(err) // cannot fail: the same string was used to connect
 	}
