@@ -2,17 +2,19 @@ package store
 
 import (
 	"context"
-	"encoding"
+	"encoding/json"
+	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
 
 // bound are the arguments of a statement, as a pgx.QueryRewriter. In the query modes without descriptions of statements,
 // which poolers in transaction mode need, pgx encodes an argument by its Go type alone. It knows no types of this
-// package, and google/uuid only on connections with RegisterTypes, so that bound turns slices of them into text.
+// package, and google/uuid and pgvector only on connections with RegisterTypes, so slices of them become texts.
 //
-// JSON must be a json.RawMessage or a string: pgx takes []byte for bytea.
+// JSON is a string, a json.RawMessage or a map: pgx takes []byte for bytea.
 type bound []any
 
 // bind returns the arguments of a statement for pgx.
@@ -25,18 +27,18 @@ func bind(values []any) []any {
 
 // RewriteQuery implements pgx.QueryRewriter.
 func (b bound) RewriteQuery(_ context.Context, conn *pgx.Conn, sql string, _ []any) (string, []any, error) {
-	var known func(any) bool
-	if conn != nil {
-		known = func(v any) bool { _, ok := conn.TypeMap().TypeForValue(v); return ok }
-	}
 	values := []any(b)
 	for i, v := range b {
-		if v == nil || known != nil && known(v) {
+		if _, known := conn.TypeMap().TypeForValue(v); known {
 			continue
 		}
-		if text, ok := asTexts(v); ok {
+		text, err := asText(v)
+		if err != nil {
+			return "", nil, err
+		}
+		if text != nil {
 			if &values[0] == &b[0] {
-				values = append([]any(nil), b...)
+				values = slices.Clone(values)
 			}
 			values[i] = text
 		}
@@ -44,26 +46,23 @@ func (b bound) RewriteQuery(_ context.Context, conn *pgx.Conn, sql string, _ []a
 	return sql, values, nil
 }
 
-// asTexts returns a slice of strings, or of values with a text form, as strings.
-func asTexts(v any) ([]string, bool) {
-	slice := reflect.ValueOf(v)
-	if slice.Kind() != reflect.Slice || slice.IsNil() {
-		return nil, false
+// asText returns a map as JSON, a slice of strings or of values with a method String as []string, and nil for others.
+func asText(v any) (any, error) {
+	value := reflect.ValueOf(v)
+	switch kind := value.Kind(); {
+	case kind != reflect.Map && kind != reflect.Slice || value.IsNil():
+		return nil, nil
+	case kind == reflect.Map:
+		encoded, err := json.Marshal(v)
+		return string(encoded), err
 	}
-	element := slice.Type().Elem()
-	marshals := element.Implements(reflect.TypeFor[encoding.TextMarshaler]())
-	if element.Kind() != reflect.String && !marshals {
-		return nil, false
+	element := value.Type().Elem()
+	if element.Kind() != reflect.String && !element.Implements(reflect.TypeFor[fmt.Stringer]()) {
+		return nil, nil
 	}
-	found := make([]string, slice.Len())
+	found := make([]string, value.Len())
 	for i := range found {
-		if e := slice.Index(i); !marshals {
-			found[i] = e.String()
-		} else if text, err := e.Interface().(encoding.TextMarshaler).MarshalText(); err == nil {
-			found[i] = string(text)
-		} else {
-			return nil, false // pgx says why
-		}
+		found[i] = fmt.Sprint(value.Index(i).Interface())
 	}
-	return found, true
+	return found, nil
 }

@@ -34,10 +34,9 @@ func setup(t *testing.T) *bundle {
 	t.Helper()
 	t.Parallel()
 	dsn := pgtest.Database(t)
-	pool, err := pgxpool.New(t.Context(), dsn)
+	cfg, err := pgxpool.ParseConfig(dsn)
 	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	return &bundle{T: t, dsn: dsn, pool: pool, cfg: Config{
+	return &bundle{T: t, dsn: dsn, pool: pgtest.PoolOf(t, cfg), cfg: Config{
 		DatabaseURL: pgtest.As(t, dsn, "worker"), Concurrency: 2, Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)), fast: true,
 		lastWait: time.Minute,
 	}}

@@ -3,11 +3,14 @@ package pgtest
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
+	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 )
 
 // Open returns a pool of connections that use the role ("" for none) and the settings, given as names and values. The
@@ -32,10 +35,27 @@ func Open(t testing.TB, dsn, role string, settings ...string) *pgxpool.Pool {
 // PoolOf returns a pool with the configuration, which is closed when the test ends.
 func PoolOf(t testing.TB, cfg *pgxpool.Config) *pgxpool.Pool {
 	t.Helper()
+	knowUUIDs(cfg)
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return pool
+}
+
+// knowUUIDs lets tests pass slices of google/uuid in every query mode.
+func knowUUIDs(cfg *pgxpool.Config) {
+	if os.Getenv(modeVariable) == "" {
+		return
+	}
+	setUp := cfg.AfterConnect
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		pgxuuid.Register(conn.TypeMap())
+		conn.TypeMap().RegisterDefaultPgType([]uuid.UUID{}, "_uuid")
+		if setUp == nil {
+			return nil
+		}
+		return setUp(ctx, conn)
+	}
 }
 
 // Dump returns every row of every table of the schema as text, by table. db is a pool, a connection or a transaction.

@@ -69,7 +69,12 @@ func database(t testing.TB, create func(context.Context, *run) (string, error)) 
 // Pool returns a connection pool to a new migrated database. Both are removed when the test ends.
 func Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pgxpool.New(t.Context(), Database(t))
+	cfg, err := pgxpool.ParseConfig(Database(t))
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	knowUUIDs(cfg)
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}

@@ -123,6 +123,7 @@ func (r *run) openShared() (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
+	knowUUIDs(cfg)
 	cfg.MaxConns = 32 // one for each concurrent test
 	return pgxpool.NewWithConfig(context.Background(), cfg)
 }
