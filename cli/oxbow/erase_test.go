@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,15 +16,7 @@ import (
 // pgDump returns pg_dump's output for the whole database.
 func (d on) pgDump() string {
 	d.t.Helper()
-	bin, err := pgtest.BinDir(d.t.Context())
-	require.NoError(d.t, err)
-	program := "pg_dump"
-	if bin != "" {
-		program = filepath.Join(bin, program)
-	}
-	dump, err := exec.CommandContext(d.t.Context(), program, "--dbname="+d.dsn).Output()
-	require.NoError(d.t, err)
-	return strings.ToLower(string(dump))
+	return strings.ToLower(pgtest.PgDump(d.t, d.dsn))
 }
 
 // tablesWith returns the tables of a dump whose rows contain one of the words.

@@ -5,6 +5,7 @@
 //	pool := pgtest.Pool(t)    // the same, with a pool of connections to it
 //	tx := pgtest.Tx(t)        // a transaction in a migrated database, never committed: the cheapest
 //	dsn := pgtest.Empty(t)    // an empty database
+//	dsn := pgtest.Restore(t, "dump.sql.gz") // a database from a file
 //	dir := pgtest.Dir(t)      // a directory for a PostgreSQL of the test's own
 //
 //	cfg := worker.Config{DatabaseURL: pgtest.As(t, dsn, "worker")} // as a login of deploy/logins.sql
@@ -22,15 +23,20 @@
 package pgtest
 
 import (
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 )
 
 // cleanupTimeout limits the clean-up after a test, whose own context has ended.
@@ -194,4 +200,34 @@ func Dir(t testing.TB) string {
 		t.Fatalf("pgtest: %v", err)
 	}
 	return dir
+}
+
+// Restore returns the connection URL of a database with the content of a file that pg_dump and gzip wrote, with
+// INSERTs in place of COPY. It is dropped when the test ends.
+func Restore(t testing.TB, file string) string {
+	t.Helper()
+	dsn := Empty(t)
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	plain, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	sql, err := io.ReadAll(plain)
+	require.NoError(t, err)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	_, err = conn.PgConn().Exec(t.Context(), string(sql)).ReadAll()
+	require.NoError(t, err, file)
+	return dsn
+}
+
+// PgDump returns what pg_dump writes for a database.
+func PgDump(t testing.TB, dsn string) string {
+	t.Helper()
+	bin, err := BinDir(t.Context())
+	require.NoError(t, err)
+	dump, err := exec.CommandContext(t.Context(), filepath.Join(bin, "pg_dump"), "--dbname="+dsn).Output()
+	require.NoError(t, err)
+	return string(dump)
 }
