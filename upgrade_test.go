@@ -3,7 +3,9 @@ package oxbow_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -17,6 +19,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/migrations"
+	"github.com/oxbow-memory/oxbow/server"
+	"github.com/oxbow-memory/oxbow/worker"
 )
 
 // oldDatabase is a database that the program of commit 95c87929 filled: rows in every table, jobs in every state, two
@@ -74,6 +78,46 @@ func TestUpgrade(t *testing.T) {
 		and not exists (select from oxbow.memory_vectors v where v.user_id = m.user_id and v.memory_id = m.id)`))
 	require.Contains(t, recall(t, b.client, oxbow.Query{UserID: "Ada", Text: "a letter"}),
 		"Ada waits for a letter from Porto.")
+}
+
+// A database with the tables of a version between releases, or with views on what this version lacks, is refused by all
+// programs, which change nothing.
+func TestRefusedUpgradeChangesNothing(t *testing.T) {
+	t.Parallel()
+	const between = "export each user with the oxbow that made it"
+	for name, test := range map[string]struct{ change, says, remedy string }{
+		"a column": {`alter table oxbow.memories rename strength to force`, "oxbow.memories.strength is missing", between},
+		"a type": {`alter table oxbow.webhooks alter disabled_by type character varying(9)`,
+			"oxbow.webhooks.disabled_by is character varying(9), not text", between},
+		"an attribute": {`alter type oxbow.recall_filter drop attribute ids`, "oxbow.recall_filter.ids is missing", between},
+		"a table":      {`drop table oxbow.pattern_counts`, "oxbow.pattern_counts.", between},
+		"ahead":        {`alter table oxbow.memory_links add joint real`, "migrations/023_relations.sql", between},
+		"a view": {`create function oxbow.olden(text) returns text language sql return $1;
+			create view public.mine as select oxbow.olden('x')`, "drops the routine oxbow.olden(text), on which other objects depend (view mine depends on function olden(text))",
+			"drop those objects"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := pgtest.Restore(t, oldDatabase+".sql.gz")
+			require.NoError(t, migrations.Down(t.Context(), dsn, 22, migrations.Options{}))
+			pool := pgtest.Open(t, dsn, "")
+			_, err := pool.Exec(t.Context(), test.change)
+			require.NoError(t, err)
+			before := pgtest.PgDump(t, dsn)
+
+			_, err = worker.New(t.Context(), worker.Config{DatabaseURL: dsn})
+			require.ErrorIs(t, err, migrations.ErrBehind)
+			_, err = server.New(t.Context(), server.Config{DatabaseURL: dsn, Logger: slog.New(slog.DiscardHandler)})
+			require.ErrorIs(t, err, migrations.ErrBehind)
+			for range 2 {
+				err = migrations.Up(t.Context(), dsn, migrations.Options{})
+				require.ErrorContains(t, err, test.says)
+				require.ErrorContains(t, err, "Nothing was changed: "+test.remedy)
+				require.Equal(t, test.remedy == between, errors.Is(err, migrations.ErrUnreleased), "%v", err)
+			}
+			require.Equal(t, before, pgtest.PgDump(t, dsn))
+		})
+	}
 }
 
 // tablesOf returns the columns of the tables, as a row constructor, by table.

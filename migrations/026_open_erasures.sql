@@ -53,4 +53,4 @@ begin
   end loop;
 end $$;
 alter table oxbow.erasures drop column completed_at;
-drop table oxbow.erased_users, oxbow.open_erasures;
+drop table oxbow.erased_users, oxbow.open_erasures cascade; -- with the functions that name them

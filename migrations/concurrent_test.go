@@ -67,6 +67,33 @@ func TestWaitingDoesNotBlockConcurrentIndexes(t *testing.T) {
 		`select indisvalid from pg_index where indexrelid = 'oxbow.memories_note'::regclass`))
 }
 
+// Before a migration that runs without a transaction, the others and the code are tried.
+func TestUpgradeIsRehearsed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	second, views := b.migrations["002_second.sql"], b.code["20_views.sql"]
+	delete(b.migrations, "002_second.sql")
+	delete(b.code, "20_views.sql")
+	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
+	conn := b.conn(t)
+	before := objects(t, conn)
+
+	b.migrations["002_index.sql"] = file("---- tern: disable-tx ----\ncreate index concurrently memories_v on " +
+		"oxbow.memories (id, v);\n")
+	b.migrations["003_second.sql"] = second
+	b.code["20_views.sql"] = file("create view oxbow.bad as select nothing from oxbow.memories")
+	err := migrations.Up(t.Context(), b.dsn, b.opts)
+	require.ErrorIs(t, err, migrations.ErrUnreleased)
+	require.ErrorContains(t, err, "rehearse the upgrade: sql/code/20_views.sql")
+	require.Equal(t, before, objects(t, conn))
+	require.EqualValues(t, 1, value[int32](t, conn, `select version from oxbow.schema_version`))
+
+	b.code["20_views.sql"] = views
+	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
+	require.NoError(t, migrations.CheckSource(t.Context(), conn, b.src))
+	require.Contains(t, objects(t, conn), "index oxbow.memories_v")
+}
+
 func TestLockIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -83,7 +110,8 @@ func TestLockIsWaitedFor(t *testing.T) {
 	impatient := b.opts
 	impatient.LockTimeout, impatient.GiveUpAfter = time.Second, 3*time.Second
 	err := migrations.Up(t.Context(), b.dsn, impatient)
-	require.ErrorContains(t, err, "migration 002_second.sql: gave up after")
+	require.ErrorContains(t, err, "install: gave up after")
+	require.ErrorContains(t, err, "migrations/002_second.sql")
 	require.ErrorContains(t, err, pid)
 	require.ErrorContains(t, err, "idle in transaction")
 	require.EqualValues(t, 1, value[int32](t, reader, `select version from oxbow.schema_version`))
@@ -115,6 +143,11 @@ func TestInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
+			delete(b.migrations, "002_second.sql")
+			views := b.code["20_views.sql"]
+			delete(b.code, "20_views.sql")
+			require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
+			b.code["20_views.sql"] = views
 			b.migrations["002_second.sql"] = file("alter table oxbow.memories add column note text;\nselect " +
 				"pg_advisory_xact_lock(42);")
 			holder := b.conn(t)

@@ -43,10 +43,12 @@ func (s *session) explainDenied(err error, doing, grant string) error {
 
 // isOfDefinition reports whether a definition does not fit those that it refers to or replaces.
 func isOfDefinition(err error) bool {
-	return slices.ContainsFunc([]string{
+	var table errTable
+	return errors.As(err, &table) || slices.ContainsFunc([]string{
 		"42P13",                            // another return type
 		"42703", "42704", "42883", "42P01", // a missing column, type, function or table
-		"42804", "42P10", // another type, no such constraint
+		"42804", "42P10", "42P16", // another type, no such constraint, another view
+		"42701", "42710", "42P07", // a column, a type or constraint, or a table exists
 	}, func(code string) bool { return hasCode(err, code) })
 }
 

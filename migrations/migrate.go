@@ -7,8 +7,9 @@
 //
 // Everything runs on one connection that holds a session advisory lock. Any number of processes may
 // migrate one database at once, and a connection that dies releases its lock and rolls back its
-// transaction. Each step is a separate transaction: an interrupted migration leaves the database at
-// an earlier step, and the next run continues from there.
+// transaction. The numbered migrations and the code are one transaction: a database is upgraded, or it is
+// what it was and still works with the program that migrated it. The steps before it change nothing in
+// a database that has them; an interrupted installation continues from there.
 package migrations
 
 import (
@@ -51,8 +52,9 @@ type Options struct {
 
 // source holds the files to install; tests replace it.
 type source struct {
-	migrations fs.FS // NNN_name.sql
-	code       fs.FS // name.sql
+	migrations fs.FS  // NNN_name.sql
+	code       fs.FS  // name.sql
+	tables     string // the text of sql/schema.sql
 	roles      []string
 }
 
@@ -61,7 +63,7 @@ func embedded() source {
 	if err != nil {
 		panic(err) // only an invalid path fails
 	}
-	return source{migrations: FS, code: code, roles: groupRoles}
+	return source{migrations: FS, code: code, tables: sqlcode.Schema, roles: groupRoles}
 }
 
 func (o Options) withDefaults() Options {
@@ -83,9 +85,9 @@ func (o Options) withDefaults() Options {
 // Up upgrades the database that dsn names to the version of this binary. It does nothing if the
 // database is up to date, and may run while applications and workers use the database.
 //
-// It returns ErrAhead or ErrUnreleased (the database is unchanged), ErrNoExtension (an extension is
-// missing or too old and could not be created), a *pgconn.ConnectError, or PostgreSQL's error with
-// the file and line of the statement.
+// A database that cannot be upgraded stays what it was. Up returns ErrAhead, ErrUnreleased, ErrNoExtension (an
+// extension is missing or too old and could not be created), a *pgconn.ConnectError, or PostgreSQL's error with the file
+// and line of the statement.
 func Up(ctx context.Context, dsn string, opts Options) error {
 	s, err := begin(ctx, dsn, opts.withDefaults())
 	if err != nil {
@@ -102,8 +104,7 @@ func Up(ctx context.Context, dsn string, opts Options) error {
 	}
 	// Extensions come first: if one is unavailable, Up leaves nothing behind.
 	for _, step := range []func(context.Context) error{
-		s.ensureExtensions, s.ensureSchema, s.ensureRoles, s.riverUp, s.oursUp, s.installCode,
-		s.useExtension,
+		s.ensureExtensions, s.ensureSchema, s.ensureRoles, s.riverUp, s.install, s.useExtension,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -1,7 +1,7 @@
 package migrations_test
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,7 +45,7 @@ func TestUpInstallsAll(t *testing.T) {
 	}
 }
 
-func TestOnlyChangedCodeRunsAgain(t *testing.T) {
+func TestChangedCodeRunsAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	conn := b.conn(t)
@@ -59,13 +59,61 @@ func TestOnlyChangedCodeRunsAgain(t *testing.T) {
 	require.ErrorIs(t, err, migrations.ErrCodeDiffers)
 	require.ErrorContains(t, err, "20_views.sql")
 	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
-	require.Equal(t, []string{"10", "20", "20"}, list(t, conn, `select name from oxbow.runs order by 1`))
+	require.Equal(t, []string{"10", "10", "20", "20"}, list(t, conn, `select name from oxbow.runs order by 1`))
 
 	delete(b.code, "20_views.sql")
 	require.ErrorContains(t, migrations.CheckSource(t.Context(), conn, b.src), "20_views.sql")
 	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
 	require.Equal(t, []string{"10_functions.sql"}, list(t, conn, `select name from oxbow.installed_code`))
 	require.NoError(t, migrations.CheckSource(t.Context(), conn, b.src))
+}
+
+// What an earlier version of the files defined is replaced or dropped, and rights that no file grants are revoked.
+func TestUpLeavesNothingOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	second := b.code["10_functions.sql"].Data
+	b.code["10_functions.sql"].Data = append([]byte(`
+		create function oxbow.near(a halfvec, b halfvec) returns float8 language sql as 'select a <-> b'; -- other arguments
+		create function oxbow.other(a int) returns text language sql as 'select a::text';             -- another result
+		create function oxbow.named(first int) returns int language sql as 'select first';           -- another name
+		create function oxbow.gone(a int, out b int, out c int) language sql as 'select a, a';
+		create procedure oxbow.gone_too() language sql as 'select 1';
+		create function oxbow.fire() returns trigger language plpgsql as 'begin return null; end';
+		create trigger fire after insert on oxbow.runs execute function oxbow.fire();
+		create view oxbow.seen as select * from oxbow.gone(1);
+		`), second...)
+	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
+	conn := b.conn(t)
+	exec(t, conn, fmt.Sprintf(`create type oxbow.mood as enum ('fine');
+		grant create on schema oxbow to %[1]s; grant update on oxbow.memories to %[1]s; grant update (id) on oxbow.memories to %[1]s;
+		grant usage on all sequences in schema oxbow to %[1]s; grant usage on type oxbow.mood to %[1]s;
+		grant execute on function oxbow.near(halfvec) to %[1]s with grant option; drop type oxbow.mood;
+		create function public.mine() returns trigger language plpgsql as 'begin return null; end';
+		create trigger mine after insert on oxbow.runs execute function public.mine()`, b.src.Roles[0]))
+
+	b.code["10_functions.sql"].Data = append(second, `
+		create or replace function oxbow.other(a int) returns int language sql as 'select a';
+		create or replace function oxbow.named(second int) returns int language sql as 'select second';`...)
+	require.NoError(t, migrations.Up(t.Context(), b.dsn, b.opts))
+	require.NoError(t, migrations.CheckSource(t.Context(), conn, b.src))
+	require.Contains(t, objects(t, conn), "trigger mine on oxbow.runs", "it calls a function of another schema")
+	exec(t, conn, "drop function public.mine cascade")
+
+	fresh := setup(t)
+	fresh.opts = fresh.opts.WithSource(b.src)
+	require.NoError(t, migrations.Up(t.Context(), fresh.dsn, fresh.opts))
+	t.Cleanup(func() { execLater(t, fresh.dsn, "drop schema oxbow cascade") }) // before the roles are dropped
+	require.Equal(t, objects(t, fresh.conn(t)), objects(t, conn))
+	const rights = `
+		select format('%s %s', c.relname, c.relacl) from pg_class c where c.relnamespace = 'oxbow'::regnamespace
+		union all select format('%s.%s %s', attrelid::regclass, attname, attacl) from pg_attribute where attacl is not null
+		  and attrelid >= 16384
+		union all select format('%s %s', p.oid::regprocedure, p.proacl) from pg_proc p
+		where p.pronamespace = 'oxbow'::regnamespace
+		union all select format('%s %s', t.typname, t.typacl) from pg_type t where t.typnamespace = 'oxbow'::regnamespace
+		union all select format('%s', n.nspacl) from pg_namespace n where n.nspname = 'oxbow' order by 1`
+	require.Equal(t, list(t, fresh.conn(t), rights), list(t, conn, rights))
 }
 
 func TestUpDownUp(t *testing.T) {
@@ -212,11 +260,12 @@ func TestErrorsNameFileAndLine(t *testing.T) {
 	require.ErrorContains(t, err, "migrations/002_second.sql line 3")
 	require.ErrorContains(t, err, `relation "oxbow.absent" does not exist`)
 
-	// The whole code step was rolled back, the migrations before it were not.
+	// The code was rolled back, and so were the migrations before it.
 	conn := b.conn(t)
-	require.EqualValues(t, 2, value[int32](t, conn, `select version from oxbow.schema_version`))
-	require.Empty(t, list(t, conn, `select name from oxbow.runs`))
-	require.False(t, slices.Contains(objects(t, conn), "function oxbow.near(public.halfvec)"))
+	require.EqualValues(t, 0, value[int32](t, conn, `select version from oxbow.schema_version`))
+	for _, object := range []string{"function oxbow.near(public.halfvec)", "table oxbow.memories"} {
+		require.NotContains(t, objects(t, conn), object)
+	}
 }
 
 func TestConnectionStrings(t *testing.T) {

@@ -114,7 +114,7 @@ func TestEarlierRightsAreRevoked(t *testing.T) {
 		grant usage on type oxbow.memory_type to oxbow_operator;
 		update oxbow.installed_code set checksum = 'of an earlier version' where name like '180%'`)
 	require.NotEqual(t, before, list(t, conn, rights))
-	require.NoError(t, migrations.Up(t.Context(), dsn, migrations.Options{}))
+	require.NoError(t, migrations.Up(t.Context(), pgtest.As(t, dsn, "oxbow"), migrations.Options{}))
 	require.Equal(t, before, list(t, conn, rights))
 }
 

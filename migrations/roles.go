@@ -2,7 +2,6 @@ package migrations
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -59,22 +58,25 @@ func createRoles(roles []string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// revokeRights revokes the rights of roles, or of public, on what the schema contains. PUBLIC has EXECUTE on functions
-// and USAGE on types by default. Rights are an allow-list, kept in sql/code.
-func revokeRights(ctx context.Context, tx pgx.Tx, roles []string) error {
+// revoke revokes from roles everything in the schema. PostgreSQL grants EXECUTE on new functions and USAGE on new types to
+// PUBLIC. Rights are an allow-list, kept in sql/code.
+func revoke(ctx context.Context, tx pgx.Tx, roles ...string) error {
 	for _, role := range roles {
-		_, err := tx.Exec(ctx, fmt.Sprintf(`
-			revoke all on schema oxbow from %[1]s;
-			revoke all on all tables in schema oxbow from %[1]s;
-			revoke all on all sequences in schema oxbow from %[1]s;
-			revoke all on all routines in schema oxbow from %[1]s;
+		if role != "public" {
+			role = pgx.Identifier{role}.Sanitize()
+		}
+		_, err := tx.Exec(ctx, strings.ReplaceAll(`
+			revoke all on schema oxbow from grantee;
+			revoke all on all tables in schema oxbow from grantee;
+			revoke all on all sequences in schema oxbow from grantee;
+			revoke all on all routines in schema oxbow from grantee;
 			do $$
 			declare t regtype;
 			begin
 			  for t in select oid from pg_type where typnamespace = 'oxbow'::regnamespace and typtype in ('d', 'e') loop
-			    execute format('revoke all on type %%s from %[1]s', t);
+			    execute format('revoke all on type %s from grantee', t);
 			  end loop;
-			end $$`, quoteIfNeeded(role)))
+			end $$`, "grantee", role))
 		if err != nil {
 			return err
 		}

@@ -55,22 +55,3 @@ func TestUnreleasedSchemaIsRefused(t *testing.T) {
 	require.Equal(t, []string{"A boat on the river."}, list(t, conn, `select content from oxbow.memories`))
 	require.Equal(t, []string{"abc"}, list(t, conn, `select checksum from oxbow.installed_code`))
 }
-
-// Functions of a version between releases may have other results, which PostgreSQL does not replace.
-func TestOtherDefinitionsAreRefused(t *testing.T) {
-	t.Parallel()
-	dsn := pgtest.Empty(t)
-	require.NoError(t, migrations.Up(t.Context(), dsn, migrations.Options{}))
-	conn := connect(t, dsn)
-	for _, other := range []string{
-		`drop function oxbow.recall_words; create function oxbow.recall_words(_user_id text, _types text[], _words text[],
-			_documents double precision, out words text[]) language sql as 'select _words'`,
-		`drop function oxbow.recall_words; alter table oxbow.memories rename strength to force`,
-	} {
-		exec(t, conn, "update oxbow.installed_code set checksum = 'other'; "+other)
-		err := migrations.Up(t.Context(), dsn, migrations.Options{})
-		require.ErrorIs(t, err, migrations.ErrUnreleased)
-		require.ErrorContains(t, err, "are those of a version between releases: export each user with")
-		require.ErrorContains(t, err, "sql/code/")
-	}
-}

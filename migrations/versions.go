@@ -43,27 +43,6 @@ func (s *session) riverUp(ctx context.Context) error {
 	return nil
 }
 
-// oursUp applies our pending migrations, one at a time.
-func (s *session) oursUp(ctx context.Context) error {
-	tern, err := s.newTern(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.step(ctx, "key of "+versionTable, keyVersions); err != nil {
-		return err
-	}
-	current, err := tern.GetCurrentVersion(ctx)
-	if err != nil {
-		return err
-	}
-	for version := current + 1; int(version) <= len(tern.Migrations); version++ {
-		if err := s.ternTo(ctx, tern, version, tern.Migrations[version-1]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // keyVersions gives tern's table a primary key. Without one, a publication of all tables refuses each migration.
 func keyVersions(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, `

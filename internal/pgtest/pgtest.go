@@ -30,6 +30,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -222,12 +223,14 @@ func Restore(t testing.TB, file string) string {
 	return dsn
 }
 
-// PgDump returns what pg_dump writes for a database.
+var psqlCommand = regexp.MustCompile(`(?m)^\\(un)?restrict .*\n`)
+
+// PgDump returns what pg_dump writes for a database, without psql's commands, which contain a random key.
 func PgDump(t testing.TB, dsn string) string {
 	t.Helper()
 	bin, err := BinDir(t.Context())
 	require.NoError(t, err)
 	dump, err := exec.CommandContext(t.Context(), filepath.Join(bin, "pg_dump"), "--dbname="+dsn).Output()
 	require.NoError(t, err)
-	return string(dump)
+	return psqlCommand.ReplaceAllString(string(dump), "")
 }
