@@ -436,7 +436,7 @@ func TestContextRefuses(t *testing.T) {
 		{row{"max_tokens": nil}, "max_tokens must be between 1 and 1000000"},
 		{row{"types": []string{"insight"}}, "types must be fact, episodic, trait or document"},
 		{row{"user_id": nil}, "user_id must not be empty"},
-		{row{"query": nil, "now": "infinity"}, "now must be finite"},
+		{row{"query": nil, "now": "infinity"}, "now must be in the years 1 to 9999"},
 		{row{"embedding": "[1,2,3]"}, "embedding must have 1024 dimensions"},
 	} {
 		for _, function := range []string{"context", "context_parts"} {

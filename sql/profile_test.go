@@ -50,7 +50,7 @@ func TestProfile(t *testing.T) {
 	for call, why := range map[string]string{
 		"set_value($1 || 'x', 'a', 'true')": "may not see", "set_value($1, '', 'true')": "key must have",
 		"set_value($1, 'a', to_jsonb(repeat('x', 65536)))": "value must have", "profile($1 || 'x')": "may not see",
-		"context($1, include => '{mood}')": "include must be", "emotion_profile($1, 'infinity')": "now must be finite",
+		"context($1, include => '{mood}')": "include must be", "emotion_profile($1, 'infinity')": "now must be in the years 1 to 9999",
 	} {
 		require.ErrorContains(t, fails(t, tx, "select oxbow."+call, bob(t)), why, call)
 	}

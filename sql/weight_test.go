@@ -260,7 +260,7 @@ func TestWeightRefusesBadValues(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	id := diary(t, tx, row{"content": "A boat."})[0]
-	require.Equal(t, "at must be finite", fails(t, tx, `select oxbow.weight($1, $2, 'infinity')`, ann(t), id).Message)
+	require.Equal(t, "at must be in the years 1 to 9999", fails(t, tx, `select oxbow.weight($1, $2, 'infinity')`, ann(t), id).Message)
 	require.Empty(t, all[float64](t, tx, `select weight from oxbow.weight('nobody', $1)`, id))
 	for column, value := range map[string]string{"tier": "gold", "used_at": "infinity", "activated_at": "-infinity",
 		"negated_at": "10000-01-01"} {

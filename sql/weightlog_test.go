@@ -203,7 +203,7 @@ func TestWeightCrossings(t *testing.T) {
 	require.Less(t, time.Since(now), 5*time.Second)
 	require.Empty(t, all[int](t, tx, `select day from oxbow.weight_crossings('nobody', $1, 0.05)`, ids[1]))
 	for arguments, want := range map[string]string{
-		"0.3, 'infinity'": "at must be finite",
+		"0.3, 'infinity'": "at must be in the years 1 to 9999",
 		"0":               "level must be between 0.000001 and 1000000",
 		"'nan'":           "level must be between 0.000001 and 1000000",
 		"null":            "level must be between 0.000001 and 1000000",

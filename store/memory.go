@@ -200,12 +200,14 @@ const selectMemories = `
 	       source, category, topic, verified, level, tier, importance, strength, mention_count, access_count,
 	       last_accessed_at, metadata, modality, reference, sensitivity, sealed, sealed_key,
 	       case when mention_count > 1 then oxbow.attachments(user_id, id) end as attachments, trait_subtype as subtype,
-	       trait_stage as stage, trait_confidence as confidence, trait_confidence_at as confidence_at,
+	       trait_stage as stage, trait_confidence as confidence, t.confidence_at,
 	       trait_context as context, trait_parent_id as parent_id, trait_reinforcement_count as reinforcement_count,
-	       trait_contradiction_count as contradiction_count, trait_last_reinforced as last_reinforced,
-	       trait_first_observed as first_observed, trait_window_start as window_start, trait_window_end as window_end,
-	       trait_derived_from as derived_from
-	  from oxbow.memories`
+	       trait_contradiction_count as contradiction_count, t.last_reinforced, t.first_observed, t.window_start,
+	       t.window_end, trait_derived_from as derived_from
+	  from oxbow.memories
+	  left join lateral (select trait_confidence_at as confidence_at, trait_last_reinforced as last_reinforced,
+	         trait_first_observed as first_observed, trait_window_start as window_start, trait_window_end as window_end)
+	         t on memory_type = 'trait' -- applications may write these columns of other memories`
 
 // memoryRow is a row of oxbow.memories.
 type memoryRow struct {

@@ -95,8 +95,7 @@ func readable(ctx context.Context, db DB, source string, p reasoner.Person, now 
 	rows, err := list[row](ctx, db, "recall memories", `
 		select m.id, m.memory_type::text as type, left(m.content, 6000) as content, m.speaker, m.session_id,
 		       coalesce(m.valid_at, m.created_at) as valid_at, m.importance, m.metadata ->> 'context' as context,
-		       case when jsonb_typeof(m.metadata #> '{emotion,arousal}') = 'number'
-		         then (m.metadata #>> '{emotion,arousal}')::double precision end as arousal
+		       oxbow.json_number(m.metadata #> '{emotion,arousal}') as arousal
 		  from `+source+` r
 		 cross join lateral (
 		       select m.* from oxbow.memories m

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -89,17 +92,60 @@ func rowTo[T any](row pgx.CollectableRow) (value T, err error) {
 			}
 			fields[i] = into.FieldByIndex(index)
 		}
-		scanned[i] = reflect.New(reflect.PointerTo(fields[i].Type())).Interface()
+		kind := fields[i].Type()
+		if kind == reflect.TypeFor[map[string]any]() {
+			kind = reflect.TypeFor[object]()
+		}
+		scanned[i] = reflect.New(reflect.PointerTo(kind)).Interface()
 	}
 	if err := row.Scan(scanned...); err != nil {
 		return value, err
 	}
 	for i, field := range fields {
 		if found := reflect.ValueOf(scanned[i]).Elem(); !found.IsNil() {
-			field.Set(found.Elem())
+			field.Set(found.Elem().Convert(field.Type()))
 		}
 	}
 	return value, nil
+}
+
+// object is a JSON object whose numbers may be beyond the range of float64, as jsonb's may: those remain json.Number.
+type object map[string]any
+
+// UnmarshalJSON decodes an object.
+func (o *object) UnmarshalJSON(text []byte) error {
+	var plain map[string]any
+	err := json.Unmarshal(text, &plain)
+	if beyond, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && strings.HasPrefix(beyond.Value, "number") {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		plain = nil
+		err = decoder.Decode(&plain)
+		for key, value := range plain {
+			plain[key] = floats(value)
+		}
+	}
+	*o = plain
+	return err
+}
+
+// floats replaces those numbers in a decoded JSON value that are in the range of float64.
+func floats(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		if f, err := v.Float64(); err == nil {
+			return f
+		}
+	case map[string]any:
+		for key, element := range v {
+			v[key] = floats(element)
+		}
+	case []any:
+		for i, element := range v {
+			v[i] = floats(element)
+		}
+	}
+	return value
 }
 
 // isStruct reports whether the columns of a row are the fields of a type.

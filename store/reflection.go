@@ -54,8 +54,7 @@ func InboxMemories(ctx context.Context, db DB, userID string, p reasoner.Person,
 		select b.memory_type::text as type, b.memory_id as id, b.valid_at, b.importance, b.session_id,
 		       m.forgotten_at is null and m.sensitivity < 2 as present, left(m.content, 6000) as content, m.speaker,
 		       m.metadata ->> 'context' as context,
-		       case when jsonb_typeof(m.metadata #> '{emotion,arousal}') = 'number'
-		         then (m.metadata #>> '{emotion,arousal}')::double precision end as arousal
+		       oxbow.json_number(m.metadata #> '{emotion,arousal}') as arousal
 		  from batch b
 		 cross join lateral (
 		       select m.* from oxbow.memories m

@@ -8,9 +8,17 @@ language plpgsql immutable as $$
 begin
   return coalesce(_at between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00', true)
     or oxbow.reject(_field, _at::text, 'must be in the years 1 to 9999'
-         || case when _at = 'infinity' and _field <> 'created_at' then '; null means unknown or never' else '' end);
+         || case when _at = 'infinity' and _field not in ('created_at', 'at', 'now') then '; null means unknown or never' else '' end);
 end $$;
 call oxbow.grant_app('valid_time');
+
+-- json_number returns a number in JSON, or null for any other value. Numbers in JSON may be beyond the range of their
+-- type here: they are kept within 1e15 and rounded to 15 places.
+create or replace function oxbow.json_number(_value jsonb) returns double precision
+language sql immutable parallel safe
+return case jsonb_typeof(_value) when 'number' then
+  round(least(greatest((_value #>> '{}')::numeric, -1e15), 1e15), 15)::double precision end;
+call oxbow.grant_worker('json_number');
 
 -- valid_sealed reports whether text is sealed exactly if its sensitivity is 3.
 create or replace function oxbow.valid_sealed(_kind text, _content text, _speaker text, _metadata jsonb,

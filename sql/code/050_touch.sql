@@ -8,7 +8,7 @@ create or replace function oxbow.touch(user_id text, ids uuid[], used boolean de
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform oxbow.check_access(touch.user_id);
-  if touch.at is null or not isfinite(touch.at) then
+  if touch.at is null or not oxbow.valid_time('at', touch.at) then
     perform oxbow.reject('at', touch.at::text, 'must be finite');
   end if;
   insert into oxbow.activity (user_id, memory_ids, used, at)

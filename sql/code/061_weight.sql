@@ -86,11 +86,14 @@ begin
 end $$;
 
 -- strength_now returns the strength that is left at a moment. The stored strength is that of the last use, and
--- decays once in each full period without use. After a hundred periods nothing worth counting is left.
+-- decays once in each full period without use. After a hundred periods nothing worth counting is left. Applications may
+-- store any strength. Here and in weight_factors it is limited, so that no product of it leaves the range of its type,
+-- which PostgreSQL reports as an error.
 create or replace function oxbow.strength_now(_strength double precision, _since timestamptz, _tier text,
   _source text, _now timestamptz, _rules oxbow.recall_rules) returns double precision
 language sql immutable parallel safe
-return case when _tier <> 'normal' or _strength >= (_rules).memory_strength_exempt then _strength
+return case when _strength < 1e-100 then 0
+            when _tier <> 'normal' or _strength >= (_rules).memory_strength_exempt then least(_strength, 1e100)
             else _strength * power(
               case when _source = 'summary' then (_rules).memory_strength_decay_summary
                    else (_rules).memory_strength_decay end,
@@ -123,7 +126,7 @@ language sql stable parallel safe as $$
       select f."time" * f.reinforcement * f.conflict * f.importance * f.momentum * f.strength as weight, f.*
         from (
           select 1 / (1 + (_rules).weight_decay / i.importance
-                        / (1 + (_rules).weight_decay_used * greatest(_strength - 1, 0))
+                        / (1 + (_rules).weight_decay_used * greatest(least(_strength, 1e100) - 1, 0))
                         * case when _source = 'abstract' then (_rules).weight_decay_conclusion else 1 end
                         * oxbow.days_since(coalesce(_activated_at, _created_at), _now)) as "time",
                  case when _mentions is null then 1
@@ -167,7 +170,7 @@ declare
   _rules oxbow.recall_rules;
 begin
   perform oxbow.check_access(weight.user_id);
-  if weight.at is null or not isfinite(weight.at) then
+  if weight.at is null or not oxbow.valid_time('at', weight.at) then
     perform oxbow.reject('at', weight.at::text, 'must be finite');
   end if;
   _rules := oxbow.recall_rules(weight.user_id, weight.at);

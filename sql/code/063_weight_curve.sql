@@ -62,7 +62,7 @@ declare
   _start timestamptz;
 begin
   perform oxbow.check_access(weight_crossings.user_id);
-  if weight_crossings.at is null or not isfinite(weight_crossings.at) then
+  if weight_crossings.at is null or not oxbow.valid_time('at', weight_crossings.at) then
     perform oxbow.reject('at', weight_crossings.at::text, 'must be finite');
   elsif weight_crossings.level is null or not weight_crossings.level between 1e-6 and 1e6 then
     perform oxbow.reject('level', weight_crossings.level::text, 'must be between 0.000001 and 1000000');

@@ -40,8 +40,8 @@ language sql stable parallel safe as $$
    cross join lateral (select oxbow.day_reaching(w1.weight, w1."time", _from, _level, _from) as day offset 0) d1
    cross join lateral oxbow.weight_factors(_category, _created_at, _activated_at, _used_at, _mentions, null, _strength,
            _tier, _source, _start + d1.day * interval '24 hours', _rules) w2
-   cross join lateral (select round(_from + (d1.day - _from) ^ 2 / greatest(d1.day - _from + d1.day
-     - oxbow.day_reaching(w2.weight, w2."time", d1.day, _level, _from), 1)) as day offset 0) d2
+   cross join lateral (select least(round(_from + (d1.day - _from) ^ 2 / greatest(d1.day - _from + d1.day
+     - oxbow.day_reaching(w2.weight, w2."time", d1.day, _level, _from), 1)), 36526) as day offset 0) d2
    cross join lateral oxbow.weight_factors(_category, _created_at, _activated_at, _used_at, _mentions, null, _strength,
            _tier, _source, _start + d2.day * interval '24 hours', _rules) w3
    cross join lateral (select oxbow.day_reaching(w3.weight, w3."time", d2.day, _level, _from) as day offset 0) d3

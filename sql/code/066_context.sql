@@ -251,7 +251,7 @@ begin
     perform oxbow.reject('max_tokens', max_tokens::text, 'must be between 1 and 1000000');
   elsif not include <@ array['profile', 'emotion', 'communities', 'skills'] then
     perform oxbow.reject('include', include::text, 'must be of profile, emotion, communities and skills');
-  elsif not isfinite(_now) then
+  elsif not oxbow.valid_time('now', _now) then
     perform oxbow.reject('now', _now::text, 'must be finite');
   end if;
   select u.timezone, lower(u.language) like 'zh%' into _zone, _chinese

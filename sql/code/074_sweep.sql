@@ -71,7 +71,8 @@ begin
     select user_id, id from oxbow.activity order by user_id, id limit _limit for update skip locked
   ), taken as (
     delete from oxbow.activity a using batch b where a.user_id = b.user_id and a.id = b.id
-    returning a.user_id, a.memory_ids, a.at, a.used
+    returning a.user_id, a.memory_ids, a.used,
+      least(greatest(a.at, '0001-01-01 00:00:00+00'), '9999-12-31 23:59:59.999999+00') as at -- earlier versions took any
   ), named as (
     select t.user_id, i.memory_id, t.at, t.used from taken t, unnest(t.memory_ids) i(memory_id)
   ), touched as (

@@ -111,7 +111,7 @@ begin
   select m.id, n.id, n.memory_type::text, left(coalesce(n.metadata #>> '{merged,text}', n.content), 6000),
          coalesce(n.speaker, ''), coalesce(oxbow.category_of(n.category), ''), coalesce(n.valid_at, n.created_at),
          1 - near.distance, oxbow.merge_kin(n),
-         case when n.source = 'merge' then (n.metadata #>> '{merged,count}')::integer else 0 end,
+         case when n.source = 'merge' then least(greatest(oxbow.json_number(n.metadata #> '{merged,count}'), 0), 1e6)::integer else 0 end,
          case n.memory_type when 'fact' then 2 else (_least ->> 'repeats')::integer end
     from unnest(_ids) i(id)
    cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
@@ -209,7 +209,7 @@ begin
   select * into _into from unnest(_all) o where o.source = 'merge';
   m.id := coalesce(_into.id, gen_random_uuid());
 
-  select sum(case when o.source = 'merge' then (o.metadata #>> '{merged,count}')::integer else 1 end),
+  select sum(case when o.source = 'merge' then least(greatest(oxbow.json_number(o.metadata #> '{merged,count}'), 0), 1e6)::integer else 1 end),
          min(coalesce(o.valid_at, o.created_at)), least(sum(o.mention_count), 2147483647),
          max(o.importance), max(o.sensitivity), max(o.used_at), max(coalesce(o.activated_at, o.created_at)),
          case when bool_and(o.negated_at is not null) then max(o.negated_at) end,

@@ -65,13 +65,14 @@ return case _modality when 'text' then 1
                       else (_rules).recall_file end;
 
 -- recency returns 1 for a memory as of now and 1/e after _days, or after up to 1 + _share times as many for an
--- emotionally arousing memory. The exponent is capped, because exp fails on underflow.
+-- emotionally arousing memory. The exponent is capped, because exp fails on underflow, and the arousal is rounded, because
+-- a cast of a smaller number fails.
 create or replace function oxbow.recency(_at timestamptz, _arousal jsonb, _now timestamptz, _days double precision,
   _share double precision) returns double precision
 language sql immutable parallel safe
 return exp(-least(greatest(date_part('epoch', _now - _at), 0)
   / (86400 * _days * (1 + _share * case jsonb_typeof(_arousal)
-       when 'number' then least(greatest((_arousal #>> '{}')::numeric, 0), 1)::double precision else 0 end)), 700));
+       when 'number' then round(least(greatest((_arousal #>> '{}')::numeric, 0), 1), 15)::double precision else 0 end)), 700));
 
 -- check_question rejects invalid arguments of recall and timeline. _name is the name of the query argument.
 create or replace function oxbow.check_question(_name text, _query text, _dimensions integer, _types text[],

@@ -120,7 +120,7 @@ begin
     recall.max_results);
   if jsonb_typeof(recall.metadata_contains) <> 'object' then
     perform oxbow.reject('metadata_contains', recall.metadata_contains::text, 'must be a JSON object');
-  elsif not isfinite(recall.now) then
+  elsif not oxbow.valid_time('now', recall.now) then
     perform oxbow.reject('now', recall.now::text, 'must be finite');
   elsif recall.min_score not between 0 and 1 then
     perform oxbow.reject('min_score', recall.min_score::text, 'must be between 0 and 1');
@@ -275,7 +275,7 @@ begin
         where m.user_id = recall.user_id and m.memory_type = r.type and m.id = r.id offset 0) m
     offset 0
   ), raised as (
-    select f.*, _rule.recall_importance * f.importance as importance_boost,
+    select f.*, case when f.importance > 1e-100 then _rule.recall_importance * f.importance else 0 end as importance_boost,
            case f.stage when 'emerging' then _rule.recall_emerging when 'established' then _rule.recall_established
                         when 'core' then _rule.recall_core else 0 end as stage_boost,
            _rule.recall_recency * oxbow.recency(coalesce(f.valid_at, f.created_at), f.metadata #> '{emotion,arousal}',

@@ -18,7 +18,7 @@ declare
   _skills uuid[];
 begin
   perform oxbow.check_access(answered.user_id);
-  if answered.at is null or not isfinite(answered.at) then
+  if answered.at is null or not oxbow.valid_time('at', answered.at) then
     perform oxbow.reject('at', answered.at::text, 'must be finite');
   elsif cardinality(answered.recalled) > 1000 or cardinality(answered.used) > 1000 then
     perform oxbow.reject('recalled', cardinality(answered.recalled) || ' ids', 'must have at most 1,000 ids');

@@ -145,7 +145,10 @@ begin
     perform oxbow.record_event(e);
     return (select m.trait_confidence from oxbow.memories_trait m where m.user_id = _old.user_id and m.id = _old.id);
   end if;
-  update oxbow.memories m set strength = least(m.strength * _factor, 1000), updated_at = now()
+  if _old.strength < 1e-100 then
+    return null;
+  end if;
+  update oxbow.memories m set strength = least(least(m.strength, 1e100) * least(_factor, 1e100), 1000), updated_at = now()
    where m.user_id = _old.user_id and m.memory_type = _old.memory_type and m.id = _old.id
   returning m.strength, oxbow.weight_of(m, _now, _rules) into _value, _weight;
   perform oxbow.log_weight(_old.user_id, _old.memory_type, _old.id, _now, 'feedback',

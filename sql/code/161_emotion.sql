@@ -33,11 +33,6 @@ begin
    order by coalesce(m.valid_at, m.created_at) desc limit _limit;
 end $$;
 
--- json_number returns a number in JSON, or null for any other value.
-create or replace function oxbow.json_number(_value jsonb) returns double precision
-language sql immutable parallel safe
-return case jsonb_typeof(_value) when 'number' then (_value #>> '{}')::double precision end;
-
 -- emotion_profile returns the emotional profile of a user, from the latest 500 memories with an emotion.
 --   baseline  the mean valence (-1 to 1) and arousal (0 to 1), by recency
 --   mood      the same of the last days
@@ -55,7 +50,7 @@ declare
   _zone text;
 begin
   perform oxbow.check_access(emotion_profile.user_id);
-  if not isfinite(_now) then
+  if not oxbow.valid_time('now', _now) then
     perform oxbow.reject('now', emotion_profile.now::text, 'must be finite');
   end if;
   _zone := coalesce((select u.timezone from oxbow.users u where u.user_id = emotion_profile.user_id), 'UTC');

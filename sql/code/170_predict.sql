@@ -140,7 +140,7 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp a
 #variable_conflict error
 declare
   _from constant timestamptz := coalesce(predict.from_at, now());
-  _until constant timestamptz := coalesce(predict.until, _from + interval '1 day');
+  _until constant timestamptz := coalesce(predict.until, least(_from, '9999-12-31') + interval '1 day');
   _zone constant text := coalesce((select u.timezone from oxbow.users u where u.user_id = predict.user_id), 'UTC');
   _prior constant double precision := oxbow.policy('predict_prior');
 begin
