@@ -44,6 +44,8 @@ begin
   elsif new.value is null or not new.value between d.minimum and d.maximum then
     perform oxbow.reject('value', new.value::text,
       format('of %s must be between %s and %s', d.name, d.minimum, d.maximum));
+  elsif new.value <> 0 and abs(new.value) < 1e-9 then -- products of it would leave the range of the type
+    perform oxbow.reject('value', new.value::text, format('of %s must be 0 or at least 1e-9', d.name));
   elsif new.valid_from <= (select max(c.valid_from) from oxbow.policy_changes c)
      or new.valid_from not between clock_timestamp() - interval '2 seconds' and clock_timestamp() + interval '2 seconds'
   then
