@@ -47,6 +47,17 @@ func TestQueryModes(t *testing.T) {
 	}
 }
 
+// Behind PgBouncer in transaction mode, the modes without descriptions of statements work.
+func TestQueryModesBehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Database(t)
+	want := callAll(t, dsn, pgx.QueryExecModeCacheStatement, true, true)
+	pooled := pgtest.Pooled(t, dsn, "transaction")
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
+		require.Equal(t, want, callAll(t, pooled, mode, true, true), mode)
+	}
+}
+
 // callAll calls all functions in a transaction that is rolled back, and returns how each ended.
 func callAll(t *testing.T, dsn string, mode pgx.QueryExecMode, registered, filled bool) map[string]string {
 	t.Helper()
