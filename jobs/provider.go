@@ -94,6 +94,9 @@ const (
 // down, one job at a time calls it and the others fail at once. The pause between calls grows from
 // 5 to 60 seconds, or is as long as the provider requests.
 type Provider struct {
+	// Changed, if not nil, is called when calls are paused, and when they work again. Set it before the first call.
+	Changed func(context.Context, ProviderStatus)
+
 	now func() time.Time
 
 	mu     sync.Mutex
@@ -104,6 +107,7 @@ type Provider struct {
 // ProviderStatus describes how the last calls to a provider ended.
 type ProviderStatus struct {
 	Failures int       // consecutive
+	Since    time.Time // when the first of them was made
 	Err      error     // of the last failed call; nil while the provider works
 	RetryAt  time.Time // when the next call is allowed
 	WorkedAt time.Time // when the last call succeeded; zero: never
@@ -139,7 +143,12 @@ func (p *Provider) call(ctx context.Context, limit time.Duration, ask func(conte
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err = context.Canceled // unless ask returns: a panic says nothing about the provider
-	defer func() { err = p.leave(err) }()
+	defer func() {
+		var changed bool
+		if err, changed = p.leave(err); changed && p.Changed != nil {
+			p.Changed(ctx, p.Status())
+		}
+	}()
 	err = ask(within)
 	if err != nil && within.Err() != nil && ctx.Err() == nil && !errors.As(err, new(*reasoner.AnswerError)) {
 		err = &UnavailableError{Broke: true, Err: fmt.Errorf("no answer within %s", limit)}
@@ -159,7 +168,8 @@ func (p *Provider) enter() error {
 	return nil
 }
 
-func (p *Provider) leave(err error) error {
+// leave ends a call. It returns the error of the call, and whether calls are now paused or no longer.
+func (p *Provider) leave(err error) (_ error, changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	wasAsking := p.asking
@@ -169,18 +179,21 @@ func (p *Provider) leave(err error) error {
 	case errors.As(err, &down):
 		pause := max(down.RetryAfter, min(minPause<<min(p.status.Failures, 10), maxPause))
 		// When several concurrent calls fail, the first one sets the pause.
-		if wasAsking || !p.status.Down() {
-			p.status.Failures++
+		if changed = wasAsking || !p.status.Down(); changed {
+			if p.status.Failures++; p.status.Failures == 1 {
+				p.status.Since = p.now()
+			}
 			p.status.RetryAt = p.now().Add(pause)
 		}
 		p.status.Err = down.Err
-		return &UnavailableError{RetryAfter: pause, Broke: down.Broke, Err: down.Err}
+		err = &UnavailableError{RetryAfter: pause, Broke: down.Broke, Err: down.Err}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		// The job was stopped or ran out of time, which says nothing about the provider.
 	default:
+		changed = p.status.Down()
 		p.status = ProviderStatus{WorkedAt: p.now()}
 	}
-	return err
+	return err, changed
 }
 
 // postpone decides when a job is retried that could not call a provider. Failures that are not caused by the job do

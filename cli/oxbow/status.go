@@ -23,6 +23,7 @@ type databaseStatus struct {
 	River    migrations.Version `json:"river"`
 	gauges.Overview
 	Provider providerStatus `json:"provider"`
+	Pauses   []store.Pause  `json:"pauses,omitzero"` // of providers that workers do not call for a time
 }
 
 // providerStatus is the state of the embedding provider that the flags choose.
@@ -73,6 +74,9 @@ func (d *database) status(ctx context.Context, embedder oxbow.Embedder) (s datab
 	if s.Overview, err = gauges.ReadOverview(ctx, d.pool, gauges.ExactCounts); err != nil {
 		return s, err
 	}
+	if s.Pauses, err = store.Pauses(ctx, d.pool); err != nil {
+		return s, err
+	}
 	s.Provider = askProvider(ctx, embedder)
 	s.Provider.MatchesVectors = s.Embedding == store.ModelOf(embedder)
 	return s, ctx.Err()
@@ -106,6 +110,10 @@ func (d *database) printStatus(s databaseStatus) {
 		line("indexed", indexedLine(u))
 	}
 	line("provider", s.Provider.String())
+	for _, p := range s.Pauses {
+		line("paused", fmt.Sprintf("the %s provider has failed for %s and is not called for another %s: %s", p.Provider,
+			age(time.Since(p.Since).Seconds()), age(time.Until(p.Until).Seconds()), printable(p.Error)))
+	}
 	if s.Reasoner != nil {
 		line("reasoner", reasonerLine(*s.Reasoner, time.Now()))
 	}

@@ -30,8 +30,23 @@ func (e *examination) model(ctx context.Context, tx pgx.Tx) error {
 	e.check(reembed.Model != "", LevelAdvice, fmt.Sprintf("a change to %s is unfinished", reembed.EmbeddingModel),
 		"Until it ends, the old model is in use and the new vectors take space.",
 		"Run the same oxbow reembed again: it continues.")
+	if err := e.pauses(ctx, tx); err != nil {
+		return err
+	}
 	e.fine = "the vectors are of " + recorded.String()
 	return e.vectorIndex(ctx, tx)
+}
+
+// pauses reports providers that workers do not call.
+func (e *examination) pauses(ctx context.Context, tx pgx.Tx) error {
+	pauses, err := store.Pauses(ctx, tx)
+	for _, p := range pauses {
+		e.add(LevelWarning, fmt.Sprintf("the %s provider has failed for %s and is not called for another %s: %s",
+			p.Provider, inWords(time.Since(p.Since).Seconds()), inWords(time.Until(p.Until).Seconds()), p.Error),
+			"Jobs that need it wait, at most 10 minutes from call to call.",
+			"Remove the cause. A restarted worker calls it at once.")
+	}
+	return err
 }
 
 // slowIndex is how long building a vector index may take.

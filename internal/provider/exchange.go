@@ -54,16 +54,19 @@ func (x *Exchange) Failure(url, model string) string {
 	return said
 }
 
+// MaxRetryAfter is the longest time that a provider may ask to wait. Some ask for a day because of a quota that an
+// administrator raises within minutes.
+const MaxRetryAfter = 10 * time.Minute
+
 // retryAfter parses either form of the Retry-After header: seconds or a date. The result is between
-// 0 and 24 hours, and 0 without a valid header.
+// 0 and MaxRetryAfter, and 0 without a valid header.
 func retryAfter(header http.Header, now time.Time) time.Duration {
-	const most = 24 * time.Hour
 	value := header.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && !math.IsNaN(seconds) {
-		return time.Duration(min(max(seconds, 0), most.Seconds()) * float64(time.Second))
+		return time.Duration(min(max(seconds, 0), MaxRetryAfter.Seconds()) * float64(time.Second))
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return min(max(at.Sub(now), 0), most)
+		return min(max(at.Sub(now), 0), MaxRetryAfter)
 	}
 	return 0
 }

@@ -149,7 +149,7 @@ function backoff(error: unknown, call: Call, attempt: number): number | undefine
   const safe = call.safe ?? (call.method === "GET" || call.idempotencyKey !== undefined)
   const spent = call.lines instanceof ReadableStream
   if (spent || !(refused || (failed && safe))) return undefined
-  const asked = error instanceof APIError ? (error.retryAfter ?? 0) * 1000 : 0
+  const asked = error instanceof APIError ? Math.min(error.retryAfter ?? 0, 60) * 1000 : 0
   return asked + Math.min(250 * 2 ** attempt, 8_000) * (0.5 + Math.random() / 2)
 }
 
