@@ -172,7 +172,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Logger = slog.New(maskedLog{c.Logger.Handler()})
+	c.Logger = slog.New(calmLog{maskedLog{c.Logger.Handler()}, &repeated{}})
 	switch {
 	case c.Concurrency < 1 || c.Concurrency > 1000:
 		return c, fmt.Errorf("concurrency %d is out of range: it must be 1 to 1000", c.Concurrency)

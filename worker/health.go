@@ -1,12 +1,15 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/oxbow-memory/oxbow/migrations"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // Health is the response of /readyz.
@@ -29,7 +32,7 @@ type ProviderHealth struct {
 // Health checks everything that the worker needs.
 func (w *Worker) Health(ctx context.Context) Health {
 	h := Health{Database: "ok", Worker: "ok", Provider: w.providerHealth()}
-	if err := w.checkStill(ctx); err != nil {
+	if err := cmp.Or(w.checkStill(ctx), w.checkWrites(ctx)); err != nil {
 		h.Database = err.Error()
 	}
 	if !w.started.Load() {
@@ -49,6 +52,42 @@ func (w *Worker) checkStill(ctx context.Context) error {
 	return w.cfg.checkModel(ctx, w.pool, w.embedder)
 }
 
+const (
+	// writeLife is for how long a write shows that the worker can write.
+	writeLife = 10 * time.Second
+	// writeAgain is how long after a write a health check writes again. It bounds what checks cost.
+	writeAgain = time.Second
+	// writeKey is the setting that health checks write.
+	writeKey = "worker.write"
+)
+
+// writes remembers the writes of health checks.
+type writes struct {
+	sync.Mutex
+	tried, worked time.Time
+	err           error // of the last one
+}
+
+// checkWrites returns an error unless a write worked within writeLife. A database that answers may be a replica, or have
+// a full disk.
+func (w *Worker) checkWrites(ctx context.Context) error {
+	w.writes.Lock()
+	defer w.writes.Unlock()
+	if time.Since(w.writes.tried) > writeAgain {
+		// Other checks wait for the result, so it does not end with the one that asks.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		w.writes.err = store.WriteSetting(ctx, w.pool, writeKey, w.cfg.applicationName())
+		if w.writes.tried = time.Now(); w.writes.err == nil {
+			w.writes.worked = w.writes.tried
+		}
+	}
+	if time.Since(w.writes.worked) < writeLife {
+		return nil
+	}
+	return w.writes.err
+}
+
 func (w *Worker) providerHealth() ProviderHealth {
 	s := w.provider.Status()
 	h := ProviderHealth{Model: w.embedder.Model(), Status: "ok", WorkedAt: s.WorkedAt}
@@ -64,8 +103,8 @@ func (w *Worker) providerHealth() ProviderHealth {
 // health returns the handler of
 //
 //	/healthz  200 while the process runs
-//	/readyz   200 if the worker works jobs and the database passes its checks, otherwise 503; the body is
-//	          Health as JSON
+//	/readyz   200 if the worker works jobs, the database passes its checks, and a write worked in the last 10 seconds,
+//	          otherwise 503; the body is Health as JSON
 func (w *Worker) health() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })

@@ -52,6 +52,9 @@ func (w *Worker) RunUntilIdle(ctx context.Context, report func(store.Backlog)) e
 	if err != nil {
 		return err
 	}
+	if _, err := store.EndPauses(ctx, w.pool, embeddingProvider, reasonerProvider); err != nil {
+		return err
+	}
 	if err := store.WakeJobs(ctx, w.pool, jobs.Names(func(k *jobs.Kind) bool {
 		return k.Embedder || k.Reasoner
 	})); err != nil {

@@ -208,7 +208,7 @@ func (b *bundle) setModel(m store.EmbeddingModel) {
 	b.Helper()
 	value, err := json.Marshal(m)
 	require.NoError(b, err)
-	b.exec(`update oxbow.settings set value = $1 where key = 'embedding'`, value)
+	b.exec(`update oxbow.settings set value = $1 where key = 'embedding'`, string(value))
 }
 
 func halfvec(v []float32) string {

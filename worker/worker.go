@@ -57,6 +57,7 @@ type Worker struct {
 	gauges  *collector
 	tracer  trace.Tracer
 	started atomic.Bool
+	writes  writes
 }
 
 // New connects to the database and checks that the worker can run there. Errors: a *ConfigError,
@@ -81,9 +82,9 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{cfg: cfg, pool: pool, provider: jobs.NewProvider(), embedder: made,
-		reasonerState: jobs.NewProvider(), reasoners: models, log: cfg.Logger,
+	w := &Worker{cfg: cfg, pool: pool, embedder: made, reasoners: models, log: cfg.Logger,
 		metrics: newMetrics(), tracer: cfg.TracerProvider.Tracer(tracerName)}
+	w.provider, w.reasonerState = w.newProvider(embeddingProvider), w.newProvider(reasonerProvider)
 	w.gauges = &collector{worker: w}
 	w.metrics.registry.MustRegister(w.gauges)
 	return w, nil
@@ -149,6 +150,19 @@ func (w *Worker) Run(ctx context.Context) error {
 		return nil // stopped before it started
 	case err != nil:
 		return err
+	}
+	if err := w.endPauses(ctx); err != nil {
+		return err
+	}
+	if !w.cfg.PollOnly {
+		heard, err := w.hears(ctx)
+		if err != nil {
+			return err
+		}
+		if w.cfg.PollOnly = !heard; !heard {
+			w.log.WarnContext(ctx, "notifications do not arrive, as behind a pooler in transaction mode, so the worker "+
+				"polls: start it with --poll-only, or connect it directly")
+		}
 	}
 	client, err := w.client(periodicJobs, time.Second)
 	if err != nil {
