@@ -85,6 +85,9 @@ const (
 	maxBulkBody    = 32 << 20 // bytes, for requests with many memories or messages
 )
 
+// The roles of the server's sessions.
+const appRole, operatorRole = "oxbow_app", "oxbow_operator"
+
 // Server answers requests. Make it with New, and Close it.
 type Server struct {
 	cfg      Config
@@ -194,16 +197,44 @@ func (cfg Config) withDefaults() Config {
 }
 
 func (s *Server) connect(ctx context.Context) (err error) {
-	if s.own, err = poolAs(ctx, s.cfg.DatabaseURL, "oxbow_operator", 4); err != nil {
+	if s.own, err = poolAs(ctx, s.cfg.DatabaseURL, operatorRole, 4); err != nil {
 		return err
 	}
-	if s.app, err = poolAs(ctx, s.cfg.DatabaseURL, "oxbow_app", s.cfg.Connections); err != nil {
+	if s.app, err = poolAs(ctx, s.cfg.DatabaseURL, appRole, s.cfg.Connections); err != nil {
 		return err
 	}
 	if err := migrations.Check(ctx, s.own); err != nil {
 		return err
 	}
-	return s.app.Ping(ctx)
+	return s.checkRoles(ctx)
+}
+
+// checkRoles returns an error unless sessions keep their role while others are in use.
+func (s *Server) checkRoles(ctx context.Context) error {
+	own, err := s.own.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer own.Release()
+	app, err := s.app.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer app.Release()
+	for _, x := range []struct {
+		conn *pgxpool.Conn
+		role string
+	}{{app, appRole}, {own, operatorRole}, {app, appRole}} {
+		role, err := store.CollectOne[string](ctx, x.conn, `select current_user::text`)
+		if err != nil {
+			return err
+		}
+		if role != x.role {
+			return fmt.Errorf("a session with the role %s has the role %s: a pooler in front of PostgreSQL must be in "+
+				"session mode for oxbow serve", x.role, role)
+		}
+	}
+	return nil
 }
 
 // poolAs returns a pool whose sessions have a role, so that row-level security holds for every statement.
