@@ -34,12 +34,18 @@ TESTFLAGS := -vet=off -ldflags=-w -timeout=60m -p 1 -parallel 8
 .PHONY: test
 test: ## set up, and run all tests, including lab/, the golden suite and the SDKs (make lint runs go vet)
 	@./scripts/setup --for-tests
-	go test $(TESTFLAGS) ./...
-	go -C lab test $(TESTFLAGS) ./...
-	CGO_ENABLED=1 go test -tags onnx $(TESTFLAGS) ./internal/embedding/onnx
-	CGO_ENABLED=1 go -C lab test -tags onnx $(TESTFLAGS) -run ONNX ./models
-	go -C lab run ./golden
-	@./scripts/test-sdk
+	@TESTFLAGS='$(TESTFLAGS)' ./scripts/test
+
+# The query modes of pgx, for test-modes.
+MODES ?= cache_statement cache_describe describe_exec exec simple_protocol
+
+.PHONY: test-modes
+test-modes: ## run the tests of the client, the store, jobs, workers and the server in every query mode (MODES=exec)
+	@./scripts/setup --for-tests
+	@failed=; for mode in $(MODES); do \
+		echo "=== $$mode"; \
+		OXBOW_TEST_QUERY_MODE=$$mode go test $(TESTFLAGS) . ./store ./jobs ./worker ./server || failed="$$failed $$mode"; \
+	done; echo "failed modes:$${failed:- none}"; [ -z "$$failed" ]
 
 .PHONY: test-sdk
 test-sdk: ## test the Python and TypeScript SDKs against "oxbow dev" (SDK="python -k recall" selects)

@@ -19,6 +19,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	_ "github.com/oxbow-memory/oxbow/internal/pgtest/pgenv" // tests do not depend on PGPORT and the like
 )
 
 // helperEnv turns the test binary into a program that starts the server of a directory, prints its

@@ -38,6 +38,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
+
+	_ "github.com/oxbow-memory/oxbow/internal/pgtest/pgenv" // tests do not depend on PGPORT and the like
 )
 
 // cleanupTimeout limits the clean-up after a test, whose own context has ended.
