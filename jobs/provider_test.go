@@ -24,7 +24,8 @@ func TestProviderPauses(t *testing.T) {
 	t.Parallel()
 	c := &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	p := &Provider{now: c.now}
-	asked := 0
+	asked, changes := 0, 0
+	p.Changed = func(context.Context, ProviderStatus) { changes++ }
 	call := func(result error) error {
 		return p.call(t.Context(), time.Second, func(context.Context) error { asked++; return result })
 	}
@@ -32,12 +33,13 @@ func TestProviderPauses(t *testing.T) {
 
 	require.NoError(t, call(nil))
 	require.Equal(t, ProviderStatus{WorkedAt: c.at}, p.Status())
+	since := c.at
 	for i, pause := range []time.Duration{5, 10, 20, 40, 60, 60} {
 		pause *= time.Second
 		var failed *UnavailableError
 		require.ErrorAs(t, call(down), &failed)
 		require.Equal(t, pause, failed.RetryAfter)
-		require.Equal(t, ProviderStatus{Failures: i + 1, Err: down.Err, RetryAt: c.at.Add(pause)},
+		require.Equal(t, ProviderStatus{Failures: i + 1, Since: since, Err: down.Err, RetryAt: c.at.Add(pause)},
 			withoutWorked(p.Status()))
 		before := asked
 		c.at = c.at.Add(pause - time.Second)
@@ -47,6 +49,7 @@ func TestProviderPauses(t *testing.T) {
 	}
 	require.NoError(t, call(nil))
 	require.False(t, p.Status().Down())
+	require.Equal(t, 7, changes, "6 pauses and their end")
 
 	var failed *UnavailableError
 	require.ErrorAs(t, call(&UnavailableError{RetryAfter: time.Hour, Err: down.Err}), &failed)

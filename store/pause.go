@@ -18,7 +18,9 @@ type Pause struct {
 const pauseKey = "pause."
 
 // NotePause stores a pause for Pauses.
-func NotePause(ctx context.Context, db DB, p Pause) error { return WriteSetting(ctx, db, pauseKey+p.Provider, p) }
+func NotePause(ctx context.Context, db DB, p Pause) error {
+	return WriteSetting(ctx, db, pauseKey+p.Provider, p)
+}
 
 // EndPauses forgets the pauses of the given providers, and returns those that were stored.
 func EndPauses(ctx context.Context, db DB, providers ...string) ([]string, error) {

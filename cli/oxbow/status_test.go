@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/doctor"
 	"github.com/oxbow-memory/oxbow/internal/gauges"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -117,4 +118,25 @@ func TestStatusOfProvider(t *testing.T) {
 	require.False(t, s.Provider.OK)
 	require.True(t, s.Provider.MatchesVectors)
 	require.Contains(t, s.Provider.Error, "401")
+}
+
+// A provider that workers do not call for a time is shown with since when, until when and why.
+func TestStatusOfPauses(t *testing.T) {
+	t.Parallel()
+	d := onDatabase(t)
+	require.NotContains(t, d.ok("status"), "paused")
+	now := time.Now()
+	p := store.Pause{Provider: "embedding", Since: now.Add(-30 * time.Minute), Until: now.Add(5 * time.Minute), Failures: 4,
+		Error: "HTTP status 429"}
+	require.NoError(t, store.NotePause(t.Context(), d.kept(), p))
+	require.Regexp(t, `paused +the embedding provider has failed for 30 min and is not called for another 5 min: `+
+		`HTTP status 429\n`, d.ok("status"))
+	s := decoded[databaseStatus](t, d.ok("status", "--json"))
+	require.Len(t, s.Pauses, 1)
+	require.WithinDuration(t, p.Until, s.Pauses[0].Until, time.Second)
+	d.finds("model", doctor.LevelWarning, "the embedding provider has failed for 30 min and is not called for another 5 min")
+
+	p.Until = now // it is over
+	require.NoError(t, store.NotePause(t.Context(), d.kept(), p))
+	require.NotContains(t, d.ok("status"), "paused")
 }
