@@ -167,7 +167,8 @@ func TestRecallWhileTheProviderIsDown(t *testing.T) {
 		`update oxbow.settings set value = '{"model": "openai:m", "dimension": 1024}' where key = 'embedding'`)
 	require.NoError(t, err)
 	b.remember(t, oxbow.NewMemory{Content: "Ann plays the cello."})
-	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: pgtest.As(t, b.dsn, "worker"), Embedding: worker.EmbeddingConfig(cfg)})
+	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: pgtest.As(t, b.dsn, "worker"),
+		Embedding: worker.EmbeddingConfig(cfg)})
 	require.NoError(t, err)
 	defer w.Close()
 	require.NoError(t, w.RunUntilIdle(t.Context(), nil))

@@ -15,7 +15,8 @@ import (
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
-// bundle is a test's own migrated database, with a client that connects as its owner, as a single-tenant application does.
+// bundle is a test's own migrated database, with a client that connects as its owner, as a single-tenant
+// application does.
 type bundle struct {
 	dsn    string
 	pool   *pgxpool.Pool

@@ -1,5 +1,5 @@
--- A publication of all tables refuses to delete from a table without a key. The one of memory_sources contains message_id,
--- which may be null, so it cannot be the primary key.
+-- A publication of all tables refuses to delete from a table without a key. The one of memory_sources contains
+-- message_id, which may be null, so it cannot be the primary key.
 
 alter table oxbow.memory_sources replica identity full;
 

@@ -32,7 +32,7 @@ type state struct {
 	extensions   map[string]string // version by name, of the required extensions
 	vectorSchema string            // "" without the extension
 	roles        []string          // the group roles that exist
-	bare         []string          // the group roles that lack the rights to read the version, as after a restore without them
+	bare         []string          // the group roles that may not read the version, as after a restore without them
 }
 
 func (s *session) state(ctx context.Context) (state, error) {

@@ -108,7 +108,8 @@ type page[T any] struct {
 // work runs the jobs that are due.
 func (b *bench) work(t testing.TB) {
 	t.Helper()
-	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: pgtest.As(t, b.dsn, "worker"), Logger: slog.New(slog.DiscardHandler)})
+	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: pgtest.As(t, b.dsn, "worker"),
+		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer w.Close()
 	require.NoError(t, w.RunUntilIdle(t.Context(), nil))

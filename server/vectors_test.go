@@ -46,7 +46,8 @@ type vectorStep struct {
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *server.Config) { c.RequestsPerSecond = 1e6 })
-	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: pgtest.As(t, b.dsn, "worker"), Logger: slog.New(slog.DiscardHandler)})
+	w, err := worker.New(t.Context(), worker.Config{DatabaseURL: pgtest.As(t, b.dsn, "worker"),
+		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

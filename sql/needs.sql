@@ -30,7 +30,8 @@ with recursive relation (oid, name) as materialized (
   select s.oid, m[1], 'update' from statement s,
          regexp_matches(s.text, '(?:from|join|,)\s+(?:only\s+)?oxbow\.(\w+)(?!\w|\s*\()(?:\s+(?:as\s+)?(\w+))?', 'gi') m,
          regexp_matches(s.text, '\mfor\s+(?:no\s+key\s+)?update(?:\s+of\s+((?:\w+,\s+)*\w+))?', 'gi') l
-   where s.text ~* 'for\s+(no\s+key\s+)?update' and (l[1] is null or coalesce(m[2], m[1]) = any(regexp_split_to_array(l[1], ',\s+')))
+   where s.text ~* 'for\s+(no\s+key\s+)?update'
+     and (l[1] is null or coalesce(m[2], m[1]) = any(regexp_split_to_array(l[1], ',\s+')))
 ), family (oid, member) as (
   select oid, oid from relation
   union all select i.inhparent, i.inhrelid from pg_inherits i join relation r on r.oid = i.inhrelid

@@ -110,8 +110,9 @@ func APIKeys(ctx context.Context, db DB, before uuid.UUID, limit int) ([]APIKey,
 
 // ManagesAPIKeys reports whether the login may see and change all keys: the owner's and those of oxbow_operator.
 func ManagesAPIKeys(ctx context.Context, db DB) (bool, error) {
-	return CollectOne[bool](ctx, db, `select pg_has_role((select relowner from pg_class where oid = 'oxbow.api_keys'::regclass), 'MEMBER')
-		or coalesce(pg_has_role(current_user, to_regrole('oxbow_operator'), 'usage'), false)`)
+	return CollectOne[bool](ctx, db, `
+		select pg_has_role((select relowner from pg_class where oid = 'oxbow.api_keys'::regclass), 'MEMBER')
+		    or coalesce(pg_has_role(current_user, to_regrole('oxbow_operator'), 'usage'), false)`)
 }
 
 // APIKeyNames returns the names of keys by their ids. Erased keys are missing.

@@ -37,8 +37,8 @@ func setup(t *testing.T) *bundle {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	require.NoError(t, err)
 	return &bundle{T: t, dsn: dsn, pool: pgtest.PoolOf(t, cfg), cfg: Config{
-		DatabaseURL: pgtest.As(t, dsn, "worker"), Concurrency: 2, Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)), fast: true,
-		lastWait: time.Minute,
+		DatabaseURL: pgtest.As(t, dsn, "worker"), Concurrency: 2, Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)),
+		fast: true, lastWait: time.Minute,
 	}}
 }
 

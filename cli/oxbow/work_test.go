@@ -94,7 +94,9 @@ func TestWorkUntilInterrupted(t *testing.T) {
 	dsn := pgtest.Database(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan result, 1)
-	go func() { ended <- cliContext(ctx, "work", "--database-url", pgtest.As(t, dsn, "worker"), "--health-addr", "127.0.0.1:0") }()
+	go func() {
+		ended <- cliContext(ctx, "work", "--database-url", pgtest.As(t, dsn, "worker"), "--health-addr", "127.0.0.1:0")
+	}()
 	on{t, dsn}.exec(threeMemories)
 	require.Eventually(t, func() bool { return on{t, dsn}.number("select count(*) from oxbow.memory_vectors") == 3 },
 		5*time.Minute, 10*time.Millisecond)

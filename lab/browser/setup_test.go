@@ -54,7 +54,8 @@ func setup(t *testing.T) *site {
 	return s
 }
 
-// start runs a worker or a server, with its login, until the test ends, and returns what follows a text on a line of its output.
+// start runs a worker or a server, with its login, until the test ends, and returns what follows a text on a line of its
+// output.
 func start(t *testing.T, binary, dsn, after string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, args...)

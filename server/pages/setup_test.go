@@ -31,7 +31,8 @@ type site struct {
 func setup(t testing.TB, change ...func(*server.Config)) *site {
 	t.Helper()
 	dsn := pgtest.Database(t)
-	cfg := server.Config{DatabaseURL: pgtest.As(t, dsn, "server"), RequestsPerSecond: 1e6, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	cfg := server.Config{DatabaseURL: pgtest.As(t, dsn, "server"), RequestsPerSecond: 1e6,
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	for _, c := range change {
 		c(&cfg)
 	}
