@@ -112,10 +112,13 @@ func TestEarlierRightsAreRevoked(t *testing.T) {
 		grant all on oxbow.erasures, oxbow.api_keys, oxbow.memories to oxbow_app;
 		grant update on sequence oxbow.river_job_id_seq to oxbow_operator; grant create on schema oxbow to oxbow_worker;
 		grant usage on type oxbow.memory_type to oxbow_operator;
+		create policy app_select on oxbow.api_keys for select to oxbow_app using (true);
 		update oxbow.installed_code set checksum = 'of an earlier version' where name like '180%'`)
 	require.NotEqual(t, before, list(t, conn, rights))
 	require.NoError(t, migrations.Up(t.Context(), pgtest.As(t, dsn, "oxbow"), migrations.Options{}))
 	require.Equal(t, before, list(t, conn, rights))
+	require.Zero(t, value[int](t, conn, `select count(*) from pg_policy p
+		where p.polrelid = 'oxbow.api_keys'::regclass and 'oxbow_app'::regrole = any(p.polroles)`))
 }
 
 // The schema of pgvector need not be public. Up lets the group roles use it, or names the statement.

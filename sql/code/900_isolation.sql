@@ -97,6 +97,9 @@ begin
     perform oxbow.ensure_policy(_table, 'operator', 'for select to oxbow_operator using (true)');
   end if;
   if not app or _family in ('api_keys', 'page_sessions') then
+    if exists (select from pg_policy p where p.polrelid = _table and p.polname = 'app_select') then -- of an earlier version
+      execute format('drop policy app_select on %s', _table);
+    end if;
     return;
   end if;
   execute format('grant select on %s to oxbow_app', _table);
