@@ -87,12 +87,14 @@ func missing(needed []sqlcode.Need) (texts []string) {
 	return texts
 }
 
-// work returns the statements of the worker and its jobs, and of the checks that its login may run.
+// work returns the statements of the worker and its jobs, and of the commands that its login may run.
 func work(t *testing.T) []string {
 	t.Helper()
-	return statementsOf(t, []string{"./worker", "./jobs", "./internal/consistency"}, func(d declaration) bool {
-		return strings.HasPrefix(d.pkg, module) && (d.pkg == module+"/worker" && d.file != "reembed.go" || // of the owner
-			d.pkg == module+"/jobs" || d.name == module+"/internal/consistency.Check")
+	return slices.DeleteFunc(statementsOf(t, []string{"./worker", "./jobs", "./cli/oxbow"}, func(d declaration) bool {
+		return d.pkg == module+"/worker" && d.file != "reembed.go" || // of the owner
+			d.pkg == module+"/jobs" || d.uses["(*"+module+"/cli/oxbow.app).asOperator"]
+	}), func(statement string) bool { // the owner tunes recall
+		return strings.Contains(statement, "oxbow.channel_weights(") || strings.Contains(statement, "oxbow.recall_vector(")
 	})
 }
 
