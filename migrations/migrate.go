@@ -104,7 +104,7 @@ func Up(ctx context.Context, dsn string, opts Options) error {
 	}
 	// Extensions come first: if one is unavailable, Up leaves nothing behind.
 	for _, step := range []func(context.Context) error{
-		s.ensureExtensions, s.ensureSchema, s.ensureRoles, s.riverUp, s.install, s.useExtension,
+		s.ensureExtensions, s.ensureSchema, s.ensureRoles, s.useExtension, s.becomeOwner, s.riverUp, s.install,
 	} {
 		if err := step(ctx); err != nil {
 			return err

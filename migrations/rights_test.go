@@ -121,6 +121,22 @@ func TestEarlierRightsAreRevoked(t *testing.T) {
 		where p.polrelid = 'oxbow.api_keys'::regclass and 'oxbow_app'::regrole = any(p.polroles)`))
 }
 
+// A superuser who is not the owner may migrate. What it creates belongs to the owner, because functions run with the
+// owner's rights.
+func TestSuperuserCreatesForTheOwner(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Database(t)
+	conn := connect(t, dsn)
+	require.NoError(t, migrations.Down(t.Context(), dsn, 15, migrations.Options{}))
+	require.NoError(t, migrations.Up(t.Context(), dsn, migrations.Options{}))
+	require.Empty(t, list(t, conn, `
+		select c.oid::regclass::text from pg_class c where relnamespace = 'oxbow'::regnamespace and relowner <> 'oxbow'::regrole
+		union all select p.oid::regprocedure::text from pg_proc p
+		 where pronamespace = 'oxbow'::regnamespace and proowner <> 'oxbow'::regrole
+		union all select t.oid::regtype::text from pg_type t
+		 where typnamespace = 'oxbow'::regnamespace and typowner <> 'oxbow'::regrole`))
+}
+
 // The schema of pgvector need not be public. Up lets the group roles use it, or names the statement.
 func TestSchemaOfExtensionIsUsable(t *testing.T) {
 	t.Parallel()

@@ -122,6 +122,18 @@ func grantRights(ctx context.Context, tx pgx.Tx, roles []string, files []codeFil
 	return err
 }
 
+// becomeOwner sets the role to the owner of the schema if the login is another one, such as a superuser: functions run
+// with the rights of their owner, who needs to own the tables too.
+func (s *session) becomeOwner(ctx context.Context) error {
+	var owner string
+	err := s.conn.QueryRow(ctx, `select rolname from pg_roles r join pg_namespace n on n.nspowner = r.oid
+		where n.nspname = $1`, schema).Scan(&owner)
+	if err == nil && owner != s.role {
+		_, err = s.conn.Exec(ctx, "set role "+pgx.Identifier{owner}.Sanitize())
+	}
+	return err
+}
+
 // useExtension lets the group roles use the schema of vector, whose types and operators their statements name, and logs
 // the statement to run if it may not.
 func (s *session) useExtension(ctx context.Context) error {

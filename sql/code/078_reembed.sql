@@ -11,6 +11,7 @@ declare
   _vector name := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
                     where e.extname = 'vector');
   _dimension constant integer := _model ->> 'dimension';
+  _owner constant regrole := (select relowner from pg_class where oid = 'oxbow.memory_vectors'::regclass);
   p record;
 begin
   if _dimension is null then
@@ -41,7 +42,9 @@ begin
   loop
     execute format('create table oxbow.%I partition of oxbow.memory_vectors_next %s', p.name, p.bound);
     execute format('alter table oxbow.%I add constraint %I %s', p.name, p.conname, p.reference);
+    execute format('alter table oxbow.%I owner to %s', p.name, _owner);
   end loop;
+  execute format('alter table oxbow.memory_vectors_next owner to %s', _owner); -- recall runs with its rights
   call oxbow.secure_tables();
   insert into oxbow.settings (key, value) values ('reembed', _model)
     on conflict (key) do update set value = excluded.value, updated_at = now();
