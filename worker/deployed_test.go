@@ -4,12 +4,16 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/oxbow-memory/oxbow/internal/consistency"
 	"github.com/oxbow-memory/oxbow/internal/localpg"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/internal/traittest"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/migrations"
 )
@@ -101,4 +105,56 @@ func TestPublicationOfAllTables(t *testing.T) {
 	b.exec(`alter table oxbow.schema_version drop constraint schema_version_pkey`)
 	require.NoError(t, migrations.Up(t.Context(), owner, migrations.Options{}))
 	require.NoError(t, b.drain())
+}
+
+// What changes with the years needs no more rights: a memory whose weight falls is summarized, archived and forgotten,
+// with the summary of its conversation.
+func TestLevelsWithALogin(t *testing.T) {
+	b := setup(t)
+	worker := pgtest.Open(t, b.cfg.DatabaseURL, "")
+	b.exec(`select oxbow.set_policy('archive_delete_days', 30)`)
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content, session_id) values ('ann', 'episodic', $1, 's')`,
+		strings.Repeat("Ann walked along the canal in the rain and bought bread. ", 20))
+	b.exec(`with summary as (
+		  insert into oxbow.memories (user_id, memory_type, content, session_id, source)
+		  values ('ann', 'episodic', 'Ann walked.', 's', 'summary') returning id)
+		insert into oxbow.memory_sources (user_id, memory_type, memory_id, session_id) select 'ann', 'episodic', id, 's' from summary`)
+	require.NoError(t, b.drain())
+	levels := map[string]bool{}
+	forgotten := 0
+	for days := 0; forgotten == 0 && days < 3650; days += 10 {
+		var level string
+		_, err := worker.Exec(t.Context(), `select oxbow.walk_levels($1, 1000)`, time.Now().AddDate(0, 0, days))
+		require.NoError(t, err)
+		require.NoError(t, worker.QueryRow(t.Context(), `select forgotten from oxbow.settle_levels($1, 1000)`,
+			time.Now().AddDate(0, 0, days)).Scan(&forgotten))
+		require.NoError(t, worker.QueryRow(t.Context(), `select level from oxbow.memories
+			where user_id = 'ann' and source is distinct from 'summary' and memory_type = 'episodic'`).Scan(&level))
+		levels[level] = true
+	}
+	require.Positive(t, forgotten)
+	require.Contains(t, levels, "summary")
+	require.Contains(t, levels, "archive")
+}
+
+// "oxbow check --repair" needs no more rights either.
+func TestRepairWithALogin(t *testing.T) {
+	b := setup(t)
+	worker := pgtest.Open(t, b.cfg.DatabaseURL, "")
+	at := traittest.Day(1, 10)
+	id := traittest.Trait{UserID: "ann", Events: []traittest.Event{
+		traittest.Created(at, 0.4, traittest.Evidence{Content: "Rowed at dawn.", At: at, Session: "s1"}),
+		traittest.Contradicted(at.AddDate(0, 0, 5), 0.2, traittest.Evidence{Content: "Slept until noon.",
+			At: at.AddDate(0, 0, 4), Session: "s2", Against: true}),
+	}}.Insert(t, b.pool)
+	b.exec(`update oxbow.memories_trait set trait_confidence = 0.9 where id = $1`, id)
+	report, err := consistency.Check(t.Context(), worker, consistency.Options{Repair: true})
+	require.NoError(t, err)
+	require.Positive(t, report.Problems)
+	report, err = consistency.Check(t.Context(), worker, consistency.Options{})
+	require.NoError(t, err)
+	require.Zero(t, report.Problems)
+	_, err = worker.Exec(t.Context(), `delete from oxbow.memories where user_id = 'ann' and memory_type <> 'trait'`)
+	require.NoError(t, err)
+	require.Zero(t, b.count(`oxbow.memories_trait where id = $1`, id), "a trait without evidence is erased")
 }
