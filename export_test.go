@@ -194,6 +194,8 @@ func TestTablesOfLater(t *testing.T) {
 		`create table oxbow.memory_vectors_next (like oxbow.memory_vectors)`,
 		`insert into oxbow.memory_vectors_next (user_id, memory_type, memory_id, embedding)
 			values ('ann', 'fact', gen_random_uuid(), array_fill(0, array[1024])::real[]::halfvec)`,
+		`alter table oxbow.later owner to oxbow`,
+		`alter table oxbow.memory_vectors_next owner to oxbow`,
 	} {
 		_, err := b.pool.Exec(ctx, sql)
 		require.NoError(t, err, sql)

@@ -113,8 +113,9 @@ func TestLevelsWithALogin(t *testing.T) {
 	b := setup(t)
 	worker := pgtest.Open(t, b.cfg.DatabaseURL, "")
 	b.exec(`select oxbow.set_policy('archive_delete_days', 30)`)
-	b.exec(`insert into oxbow.memories (user_id, memory_type, content, session_id) values ('ann', 'episodic', $1, 's')`,
-		strings.Repeat("Ann walked along the canal in the rain and bought bread. ", 20))
+	b.exec(`insert into oxbow.memories (user_id, memory_type, content, session_id) select 'ann', 'episodic', c, 's'
+		from unnest($1::text[]) c`, []string{
+		strings.Repeat("Ann walked along the canal in the rain and bought bread. ", 20), strings.Repeat("canals and café ", 60)})
 	b.exec(`with summary as (
 		  insert into oxbow.memories (user_id, memory_type, content, session_id, source)
 		  values ('ann', 'episodic', 'Ann walked.', 's', 'summary') returning id)
@@ -123,14 +124,15 @@ func TestLevelsWithALogin(t *testing.T) {
 	levels := map[string]bool{}
 	forgotten := 0
 	for days := 0; forgotten == 0 && days < 3650; days += 10 {
-		var level string
+		var now []string
 		_, err := worker.Exec(t.Context(), `select oxbow.walk_levels($1, 1000)`, time.Now().AddDate(0, 0, days))
 		require.NoError(t, err)
 		require.NoError(t, worker.QueryRow(t.Context(), `select forgotten from oxbow.settle_levels($1, 1000)`,
 			time.Now().AddDate(0, 0, days)).Scan(&forgotten))
-		require.NoError(t, worker.QueryRow(t.Context(), `select level from oxbow.memories
-			where user_id = 'ann' and source is distinct from 'summary' and memory_type = 'episodic'`).Scan(&level))
-		levels[level] = true
+		require.NoError(t, worker.QueryRow(t.Context(), `select array_agg(level) from oxbow.memories`).Scan(&now))
+		for _, level := range now {
+			levels[level] = true
+		}
 	}
 	require.Positive(t, forgotten)
 	require.Contains(t, levels, "summary")
@@ -157,4 +159,27 @@ func TestRepairWithALogin(t *testing.T) {
 	_, err = worker.Exec(t.Context(), `delete from oxbow.memories where user_id = 'ann' and memory_type <> 'trait'`)
 	require.NoError(t, err)
 	require.Zero(t, b.count(`oxbow.memories_trait where id = $1`, id), "a trait without evidence is erased")
+}
+
+// Steps that other tests do not reach with a worker's login.
+func TestRareStepsWithALogin(t *testing.T) {
+	b := setup(t)
+	worker := pgtest.Open(t, b.cfg.DatabaseURL, "")
+	ids := b.insert("ann", "Ann drinks tea.", "Ann drinks tea at four.", "Ann has a kettle.", "Ann has a blue kettle.")
+	require.NoError(t, b.drain())
+	b.exec(`select oxbow.merge('ann', $1)`, ids[:2])
+	b.exec(`insert into oxbow.memory_links (user_id, from_type, from_id, to_type, to_id, relation)
+		values ('ann', 'episodic', $1, 'episodic', $2, 'related_to') on conflict do nothing`, ids[2], ids[3])
+	for _, call := range []string{
+		`forget_memory('ann', ids[1], 'auto', 'test', 'no reason')`, // leaves the merged memory
+		`use_links(array['ann', 'ann'], ids[3:4], array[now(), now()])`,
+		`recall_debug('ann', 'kettle')`,
+		`begin_earlier('ann', ids[1], now())`,
+		`term_weights('ann', array['kettl'])`,
+		`terms_shared(array['kettl'], array['tea'])`,
+		`trait_reinforcement(array['A'], now())`,
+	} {
+		_, err := worker.Exec(t.Context(), `select oxbow.`+call+` from (select $1::uuid[] as ids) i`, ids)
+		require.NoError(t, err, call)
+	}
 }

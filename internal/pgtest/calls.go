@@ -97,6 +97,9 @@ func Uncalled(ctx context.Context, dir string) ([]string, error) {
 		return nil, err
 	}
 	defer pool.Close()
+	if _, err := pool.Exec(ctx, `alter role worker reset track_functions`); err != nil {
+		return nil, err
+	}
 	rows, err := pool.Query(ctx, `
 		select p.proname::text from pg_proc p join pg_language l on l.oid = p.prolang
 		 where p.pronamespace = 'oxbow'::regnamespace and has_function_privilege('oxbow_worker', p.oid, 'execute')
