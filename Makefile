@@ -124,7 +124,7 @@ check: ## check that sql/schema.sql is up to date
 	@./scripts/schema-dump --check
 
 # The benchmarks to run.
-BENCH ?= recall filters load hnsw insert latency pipeline import import-v1 queue settle levels reflect extract reconcile serve mcp growth person soak
+BENCH ?= recall filters load hnsw insert latency fair pipeline import import-v1 queue settle levels reflect extract reconcile serve mcp growth person soak
 
 .PHONY: bench
 bench: setup ## run the benchmarks, for hours, and update docs/benchmarks.md (BENCH="recall filters" selects some)

@@ -10,8 +10,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// A user's reflections give way to the user's own memories for a minute, and only for a moment to those of others, which
-// may never end.
+// A user's reflections give way to the user's own memories for a minute, and to those of others, which may never end,
+// only for a moment.
 func TestGivesWay(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

@@ -2,9 +2,11 @@ package jobs
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/stretchr/testify/require"
@@ -40,32 +42,54 @@ func take(t *testing.T, exec riverdriver.Executor, queue string) string {
 	return args.UserID
 }
 
+// waits enqueues n jobs of a user.
+func waits(t *testing.T, pool *pgxpool.Pool, k *Kind, user string, n int) {
+	t.Helper()
+	_, err := pool.Exec(t.Context(), `
+		insert into oxbow.river_job (kind, queue, max_attempts, args)
+		select $1, $2, 25, jsonb_strip_nulls(jsonb_build_object('user_id', nullif($3, ''), 'session_id', i))
+		  from generate_series(1, $4::int) i`, k.Name, k.Queue, user, n)
+	require.NoError(t, err)
+}
+
+// While other users need all slots, a user with many jobs gets a fifth, and the others' jobs do not wait for those.
+func TestTurnsStarveNone(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	exec := Driver(pool).GetExecutor()
+	extract := KindOf("extract")
+	waits(t, pool, extract, "flood", 500)
+	const takes = 50
+	flood := 0
+	for i := range takes {
+		waits(t, pool, extract, fmt.Sprint("user ", i), 1)
+		if take(t, exec, extract.Queue) == "flood" {
+			flood++
+		}
+	}
+	require.GreaterOrEqual(t, flood, takes/5)
+	require.Less(t, flood, takes/3)
+}
+
 // A user's many jobs of any kind do not delay another user's job, nor a job about all users.
 func TestTurnsOfKinds(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	exec := Driver(pool).GetExecutor()
-	flood := func(k *Kind, user string, n int) {
-		_, err := pool.Exec(t.Context(), `
-			insert into oxbow.river_job (kind, queue, max_attempts, args)
-			select $1, $2, 25, jsonb_strip_nulls(jsonb_build_object('user_id', nullif($3, ''), 'session_id', i))
-			  from generate_series(1, $4::int) i`, k.Name, k.Queue, user, n)
-		require.NoError(t, err)
-	}
 	for _, k := range Kinds() {
-		flooding := k
+		flooding, user := k, "other"
 		if !k.OfUser {
-			flooding = KindOf("notify")
+			flooding, user = KindOf("notify"), ""
 			require.Equal(t, flooding.Queue, k.Queue)
 		}
-		flood(flooding, "flood", 200)
-		flood(k, map[bool]string{true: "other"}[k.OfUser], 1)
-		flood(flooding, "flood", 200)
+		waits(t, pool, flooding, "flood", 200)
+		waits(t, pool, k, user, 1)
+		waits(t, pool, flooding, "flood", 200)
 		var taken []string
 		for range 5 { // of which two are by turn
 			taken = append(taken, take(t, exec, k.Queue))
 		}
-		require.Contains(t, taken, map[bool]string{true: "other"}[k.OfUser], k.Name)
+		require.Contains(t, taken, user, k.Name)
 		_, err := pool.Exec(t.Context(), "truncate oxbow.river_job")
 		require.NoError(t, err)
 	}

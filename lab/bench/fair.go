@@ -58,8 +58,8 @@ func (b *bench) singles(d database, name string, load bool) {
 		left = count()
 	}
 	capacity := float64(before-left) / time.Since(begun).Seconds()
-	b.row(fmt.Sprintf("%-40s", name), fmt.Sprintf("%.0f", quantile(times, 0.5)), fmt.Sprintf("%.0f", quantile(times, 0.95)),
-		fmt.Sprint(before), fmt.Sprintf("%.0f", capacity), "")
+	whole := func(f float64) string { return fmt.Sprintf("%.0f", f) }
+	b.row(fmt.Sprintf("%-40s", name), whole(quantile(times, 0.5)), whole(quantile(times, 0.95)), before, whole(capacity), "")
 	b.atMost("ms from COMMIT to recallable, p95, while memories wait: "+name, 1000, quantile(times, 0.95))
 	if !load {
 		return
