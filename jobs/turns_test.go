@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -95,28 +96,34 @@ func TestTurnsOfKinds(t *testing.T) {
 	}
 }
 
-// A job that we take has all that River's driver reads of it.
+// A job that we take has all that River's driver reads of it, in every query mode of pgx.
 func TestTurnsTakeWholeJobs(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
-	_, err := pool.Exec(t.Context(), `
-		insert into oxbow.river_job (kind, queue, max_attempts, args, metadata, priority, tags, attempt, errors,
-			attempted_by, unique_key, unique_states, scheduled_at)
-		values ('embed', 'embed', 7, '{"user_id": "ann"}', '{"alone": true}', 2, '{a,b}', 3,
-			array['{"at": "2025-01-02T03:04:05Z", "attempt": 1, "error": "broken", "trace": ""}', '"odd"']::jsonb[],
-			array(select i::text from generate_series(1, 100) i), '\x01', b'11111111', now() - interval '1 hour')`)
-	require.NoError(t, err)
-	got, err := Driver(pool).GetExecutor().JobGetAvailable(t.Context(),
-		&riverdriver.JobGetAvailableParams{ClientID: "me", MaxToLock: 9, Queue: QueueEmbed, Schema: "oxbow"})
-	require.NoError(t, err)
-	require.Len(t, got.Jobs, 1)
-	job := got.Jobs[0]
-	want, err := riverpgxv5.New(pool).GetExecutor().JobGetByID(t.Context(),
-		&riverdriver.JobGetByIDParams{ID: job.ID, Schema: "oxbow"})
-	require.NoError(t, err)
-	require.Len(t, want.AttemptedBy, 100)
-	require.Equal(t, "me", want.AttemptedBy[99])
-	require.WithinDuration(t, time.Now(), *want.AttemptedAt, time.Minute)
-	want.UniqueStates = nil // only for those who insert
-	require.Equal(t, want, job)
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe,
+		pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
+		_, err := pool.Exec(t.Context(), `
+			insert into oxbow.river_job (kind, queue, max_attempts, args, metadata, priority, tags, attempt, errors,
+				attempted_by, scheduled_at)
+			values ('embed', 'embed', 7, '{"user_id": "ann"}', '{"alone": true}', 2, '{a,b}', 3,
+				array['{"at": "2025-01-02T03:04:05Z", "attempt": 1, "error": "broken", "trace": ""}', '"odd"']::jsonb[],
+				array(select i::text from generate_series(1, 100) i), now() - interval '1 hour');
+			update oxbow.river_job set unique_key = '\x01', unique_states = b'00000001' where state = 'available'`)
+		require.NoError(t, err)
+		cfg := pool.Config()
+		cfg.ConnConfig.DefaultQueryExecMode = mode
+		got, err := Driver(pgtest.PoolOf(t, cfg)).GetExecutor().JobGetAvailable(t.Context(),
+			&riverdriver.JobGetAvailableParams{ClientID: "me", MaxToLock: 9, Queue: QueueEmbed, Schema: "oxbow"})
+		require.NoError(t, err, mode)
+		require.Len(t, got.Jobs, 1, mode)
+		job := got.Jobs[0]
+		want, err := riverpgxv5.New(pool).GetExecutor().JobGetByID(t.Context(),
+			&riverdriver.JobGetByIDParams{ID: job.ID, Schema: "oxbow"})
+		require.NoError(t, err)
+		require.Len(t, want.AttemptedBy, 100)
+		require.Equal(t, "me", want.AttemptedBy[99])
+		require.WithinDuration(t, time.Now(), *want.AttemptedAt, time.Minute)
+		want.UniqueStates = nil // only for those who insert
+		require.Equal(t, want, job, mode)
+	}
 }
