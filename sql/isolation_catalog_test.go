@@ -25,7 +25,7 @@ var noUserData = map[string]bool{
 	"policy_definitions": true, "policy_changes": true, "trait_rules": true, "recall_rules": true,
 	"category_names": true, "profile_mapping": true,
 	"strategies": false, "strategies_version_seq": false,
-	"erasures": false, "webhooks": false, "pattern_releases": false, "pattern_counts": false, "pattern_releases_id_seq": false, "activity_id_seq": false, "job_schedules": false,
+	"erasures": false, "erased_users": false, "webhooks": false, "pattern_releases": false, "pattern_counts": false, "pattern_releases_id_seq": false, "activity_id_seq": false, "job_schedules": false,
 	"river_job": false, "river_job_id_seq": false, "river_leader": false, "river_notification": false,
 	"river_notification_id_seq": false, "river_queue": false,
 }

@@ -620,12 +620,16 @@ end $$;
 -- erased_after reports whether the user was erased after a time, within the last hour: what a program noted of the user
 -- before must not be stored. Only callers who may see the user learn it.
 create or replace function oxbow.erased_after(user_id text, at timestamptz) returns boolean
-language sql stable security definer set search_path = pg_catalog, pg_temp
-return (coalesce(current_setting('oxbow.user_id', true) = erased_after.user_id, false)
-        or oxbow.may_debug(oxbow.caller()))
-  and (exists (select from oxbow.open_erasures e
-                where e.user_id = erased_after.user_id and e.kind = 'user' and e.at > erased_after.at)
-       or exists (select from oxbow.erased_users e
-                   where e.hash = sha256(convert_to(erased_after.user_id, 'UTF8')) and e.at > erased_after.at));
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict error
+begin
+  if not oxbow.may_debug(oxbow.caller()) then
+    perform oxbow.check_access(erased_after.user_id);
+  end if;
+  return exists (select from oxbow.open_erasures e
+                  where e.user_id = erased_after.user_id and e.kind = 'user' and e.at > erased_after.at)
+      or exists (select from oxbow.erased_users e
+                  where e.hash = sha256(convert_to(erased_after.user_id, 'UTF8')) and e.at > erased_after.at);
+end $$;
 call oxbow.grant_app('erased_after');
 call oxbow.grant_operator('erased_after');
