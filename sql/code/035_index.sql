@@ -46,7 +46,7 @@ begin
   end if;
   -- a user who opts out meanwhile empties the inbox after this has committed: see empty_inbox
   foreach _user in array array(select distinct u from unnest(_users) u order by u) loop
-    perform pg_advisory_xact_lock_shared(hashtextextended('oxbow.inbox ' || _user, 0));
+    perform pg_advisory_xact_lock_shared(hashtextextended('oxbow.inbox', hashtext(_user) & 1023));
   end loop;
   -- this comes first, because it locks other memories, and locking the statistics before them could deadlock with an
   -- erasure

@@ -78,11 +78,12 @@ $$;
 call oxbow.grant_worker('inbox_users');
 
 -- empty_inbox empties the inbox of a user who opts out; its memories are not reflected on even if the user
--- opts in again. index_memories holds the lock shared while it writes into the inbox, until it commits.
+-- opts in again. index_memories holds the lock shared while it writes into the inbox, until it commits. There are 1,024
+-- locks, because a statement about very many users must not fill PostgreSQL's table of locks.
 create or replace function oxbow.empty_inbox() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  perform pg_advisory_xact_lock(hashtextextended('oxbow.inbox ' || new.user_id, 0));
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.inbox', hashtext(new.user_id) & 1023));
   delete from oxbow.reflection_inbox i where i.user_id = new.user_id;
   return null;
 end $$;

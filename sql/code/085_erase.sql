@@ -244,7 +244,7 @@ declare
 begin
   -- flush_activity is deleting locked rows; it waits for this transaction to add to the memory. Another erasure must not
   -- lock rows, which have other memories too.
-  perform pg_advisory_xact_lock(hashtextextended('oxbow.activity ' || _user_id, 0));
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.activity', hashtext(_user_id) & 1023)); -- as in empty_inbox
   update oxbow.activity a set memory_ids = array_remove(a.memory_ids, _id)
    where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l

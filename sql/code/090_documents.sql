@@ -175,7 +175,7 @@ begin
   -- the foreign keys delete the rest
   delete from oxbow.memories_document m where m.user_id = _user_id and m.id = any (_ids);
   get diagnostics _n = row_count;
-  perform pg_advisory_xact_lock(hashtextextended('oxbow.activity ' || _user_id, 0)); -- as in erase_one
+  perform pg_advisory_xact_lock(hashtextextended('oxbow.activity', hashtext(_user_id) & 1023)); -- as in erase_one
   update oxbow.activity a set memory_ids = array(select i.id from unnest(a.memory_ids) i(id) where i.id <> all (_ids))
    where a.user_id = _user_id
      and a.id in (select l.id from oxbow.activity l
