@@ -24,8 +24,9 @@ func eraseCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase USER... | --memory ID --user USER",
 		Short: "Erase a user or a memory permanently",
-		Long: `Erase all data of a user, or one memory, in one transaction: memories with all versions, vectors, history, and
-jobs with their arguments and errors. This cannot be undone, unlike "oxbow forget". Backups keep their data.
+		Long: `Erase all data of a user, or one memory: memories with all versions, vectors, history, and jobs with their
+arguments and errors. This cannot be undone, unlike "oxbow forget". Backups keep their data. What transactions store
+that began before is erased too, later if they take more than 2 seconds.
 
 A receipt stays in the database: the time, the role, and the number of rows erased from each table. It does
 not contain the user. The proof, which is printed once and not stored, shows whose receipt it is: --receipt
@@ -144,5 +145,8 @@ func (d *database) printReceipt(r oxbow.Receipt, what string) error {
 		}
 		d.printf("Erased %s: %s.\nReceipt %s of %s UTC, requested by %s.\nProof, stored nowhere else: %s\n",
 			what, count(r.Rows(), "row"), r.ID, format(r.At, secondLayout, time.UTC), printable(r.Actor), r.Proof)
+		if r.CompletedAt.IsZero() {
+			d.printf("Transactions that began before are open. The worker erases what they store; the receipt then says so.\n")
+		}
 	})
 }

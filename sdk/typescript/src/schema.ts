@@ -1127,6 +1127,8 @@ export interface components {
             actor: string;
             /** Format: date-time */
             at: string;
+            /** Format: date-time */
+            completed_at?: string;
             erased: components["schemas"]["Erased"][];
             id: string;
             kind: string;

@@ -622,6 +622,7 @@ class Receipt(Model):
     id: str
     kind: str
     proof: str
+    completed_at: datetime | None = None
     erased: list[Erased] = Field(default_factory=list)
 
 
