@@ -44,7 +44,16 @@ var (
 	ErrNoExtension = store.ErrNoExtension
 	// ErrUnreachable reports that the connection to the database failed.
 	ErrUnreachable = store.ErrUnreachable
+	// ErrReadOnly reports that the database takes no changes now, as during a failover. Reading works.
+	ErrReadOnly = store.ErrReadOnly
+	// ErrBusy reports that the database gave up a statement that may succeed later: it met another
+	// transaction, took too long, or lacked memory or disk space.
+	ErrBusy = store.ErrBusy
 )
+
+// IsRetryable reports whether what failed may succeed if it is tried again, unchanged, a little later. Its
+// transaction changed nothing, except after a lost connection during a commit.
+func IsRetryable(err error) bool { return store.IsRetryable(err) }
 
 // ModelMismatchError reports that the client's embedder is not the model of the database's vectors.
 type ModelMismatchError = store.ModelMismatchError

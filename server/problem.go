@@ -37,13 +37,24 @@ var statuses = []struct {
 	{oxbow.ErrNotTrait, http.StatusConflict},
 	{oxbow.ErrSealed, http.StatusConflict},
 	{oxbow.ErrDenied, http.StatusForbidden},
-	{oxbow.ErrUnreachable, http.StatusServiceUnavailable},
 	{oxbow.ErrBehind, http.StatusServiceUnavailable},
 	{oxbow.ErrAhead, http.StatusServiceUnavailable},
 	{oxbow.ErrNotMigrated, http.StatusServiceUnavailable},
 	{oxbow.ErrNoExtension, http.StatusServiceUnavailable},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout},
 	{context.Canceled, 499}, // the client has gone, and nobody reads it
+}
+
+func statusOf(err error) int {
+	if oxbow.IsRetryable(err) {
+		return http.StatusServiceUnavailable
+	}
+	for _, known := range statuses {
+		if errors.Is(err, known.err) {
+			return known.status
+		}
+	}
+	return http.StatusInternalServerError
 }
 
 // problem returns the problem of an error. What the caller can do nothing about is logged and not shown.
@@ -68,16 +79,11 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 	if bad, ok := errors.AsType[*documents.Error](err); ok {
 		return huma.Error422UnprocessableEntity(bad.Error())
 	}
-	if store.IsDeadlock(err) {
-		return huma.Error503ServiceUnavailable("the request met another one: try again")
-	}
-	for _, known := range statuses {
-		if errors.Is(err, known.err) {
-			if text := shown(err, known.status); text != err.Error() {
-				s.log.WarnContext(ctx, "a request failed", "error", err, "request_id", requestID(ctx))
-			}
-			return huma.NewError(known.status, shown(err, known.status))
+	if status := statusOf(err); status != http.StatusInternalServerError {
+		if text := shown(err, status); text != err.Error() {
+			s.log.WarnContext(ctx, "a request failed", "error", err, "request_id", requestID(ctx))
 		}
+		return huma.NewError(status, shown(err, status))
 	}
 	s.log.ErrorContext(ctx, "a request failed", "error", err, "request_id", requestID(ctx))
 	return huma.NewError(http.StatusInternalServerError,
@@ -88,6 +94,9 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 func shown(err error, status int) string {
 	switch status {
 	case http.StatusServiceUnavailable:
+		if errors.Is(err, oxbow.ErrReadOnly) {
+			return "the database takes no changes now: try again later"
+		}
 		return "the database cannot be used now: try again later"
 	case http.StatusGatewayTimeout:
 		return "the request took too long"

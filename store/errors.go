@@ -61,7 +61,24 @@ var (
 	ErrNoExtension = errors.New("the PostgreSQL extension vector is missing")
 	// ErrUnreachable reports that a connection to the database failed or broke.
 	ErrUnreachable = errors.New("the database cannot be reached")
+	// ErrReadOnly reports that the database takes no changes now, as during a failover. Reading works.
+	ErrReadOnly = errors.New("the database is read-only")
+	// ErrBusy reports that the database gave up a statement that may succeed later: it met another
+	// transaction, took too long, or lacked memory or disk space.
+	ErrBusy = errors.New("the database cannot do this now")
 )
+
+// IsRetryable reports whether what failed may succeed if it is tried again, unchanged, a little later. Its
+// transaction changed nothing, except after a lost connection during a commit.
+func IsRetryable(err error) bool {
+	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrReadOnly) || errors.Is(err, ErrBusy) || retryable(code(err))
+}
+
+// retryable reports whether an error code of PostgreSQL is one of a passing state.
+func retryable(code string) bool {
+	is := known[code].err
+	return is == ErrUnreachable || is == ErrReadOnly || is == ErrBusy || strings.HasPrefix(code, "08")
+}
 
 // notFound returns ErrNotFound for a memory of a user.
 func notFound(userID string, id uuid.UUID) error {
@@ -132,6 +149,13 @@ var known = map[string]struct {
 	"57P01": {ErrUnreachable, "the connection was closed: try again"},
 	"57P02": {ErrUnreachable, "PostgreSQL crashed: try again"},
 	"57P03": {ErrUnreachable, "PostgreSQL is starting or stopping: try again"},
+	"25006": {ErrReadOnly, "try again after the failover, or name the primary in DATABASE_URL"},
+	"40001": {ErrBusy, "it met another transaction: try again"}, // serialization_failure
+	"40P01": {ErrBusy, "it met another transaction: try again"}, // deadlock_detected
+	"53100": {ErrBusy, "make room on the disk of PostgreSQL, and try again"},
+	"53200": {ErrBusy, "PostgreSQL needs more memory: try again"},
+	"55P03": {ErrBusy, "another transaction holds a lock: try again"},
+	"57014": {ErrBusy, "the statement took too long or was cancelled: try again"},
 }
 
 // Explain maps a PostgreSQL error to a typed error that says what to do, and pgx.ErrNoRows to
@@ -158,6 +182,9 @@ func Explain(err error) error {
 		return &InvalidError{Index: -1, Rule: pg.Message}
 	}
 	k, ok := known[pg.Code]
+	if !ok && retryable(pg.Code) {
+		k.err, ok = ErrUnreachable, true // of class 08
+	}
 	if !ok {
 		return explainConnection(err)
 	}

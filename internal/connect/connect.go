@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -39,7 +38,6 @@ func Pool(url, name string, setUp ...func(context.Context, *pgx.Conn) error) (*p
 	dialer := net.Dialer{Timeout: conn.ConnectTimeout, Control: limitSilence, KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: deadAfter / 2, Interval: deadAfter / 6, Count: 3}}
 	conn.DialFunc = dialer.DialContext
-	conn.OnPgError = closeReadOnly(conn.OnPgError)
 	cfg.PingTimeout = conn.ConnectTimeout
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		if conn.ConnectTimeout > 0 {
@@ -54,6 +52,7 @@ func Pool(url, name string, setUp ...func(context.Context, *pgx.Conn) error) (*p
 		}
 		return nil
 	}
+	replaceReadOnly(cfg)
 	return cfg, nil
 }
 
@@ -65,17 +64,6 @@ func One(url, name string) (*pgx.ConnConfig, error) {
 	}
 	return cfg.ConnConfig, nil
 }
-
-// closeReadOnly closes a connection on which a statement failed because it is read-only, as after a failover, or while
-// an administrator made the database read-only. The session would stay so.
-func closeReadOnly(before pgconn.PgErrorHandler) pgconn.PgErrorHandler {
-	return func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
-		return before(conn, err) && err.Code != readOnly
-	}
-}
-
-// readOnly is the code of PostgreSQL's read_only_sql_transaction.
-const readOnly = "25006"
 
 // limitSilence makes the system break a TCP connection whose data is not acknowledged. Otherwise a statement that is
 // sent to a machine that is gone waits for a quarter of an hour.

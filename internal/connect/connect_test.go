@@ -7,51 +7,62 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/internal/connect"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
-// A session that began while the database was read-only stays read-only, so it is replaced.
-func TestReadOnlyConnectionIsClosed(t *testing.T) {
+// Sessions that began while the database was read-only are replaced once one of them fails.
+func TestReadOnlyConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Empty(t)
+	dsn := pgtest.Database(t)
 	admin := pgtest.Open(t, dsn, "")
-	alter := func(what string) {
-		_, err := admin.Exec(t.Context(), `do $$ begin execute format('alter database %I `+what+`', current_database()); end $$`)
+	readOnly := func(value string) {
+		_, err := admin.Exec(t.Context(), `do $$ begin execute format(
+			'alter database %I set default_transaction_read_only = `+value+`', current_database()); end $$`)
 		require.NoError(t, err)
 	}
-	_, err := admin.Exec(t.Context(), `create table notes (note text)`)
-	require.NoError(t, err)
-	alter("set default_transaction_read_only = on")
+	readOnly("on")
 	cfg, err := connect.Pool(dsn, "test")
 	require.NoError(t, err)
-	cfg.MaxConns = 1
+	cfg.MaxConns = 6
 	pool := pgtest.PoolOf(t, cfg)
-	require.NoError(t, pool.Ping(t.Context())) // opens the session
-	alter("reset default_transaction_read_only")
-	for _, begin := range []func() error{
-		func() error { _, err := pool.Exec(t.Context(), `insert into notes values ('a')`); return err },
-		func() error {
-			return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-				_, err := tx.Exec(t.Context(), `insert into notes values ($1)`, "b")
-				return err
+	all := func(f func(c *pgxpool.Conn)) { // at once, so that each has a connection of its own
+		var held, done sync.WaitGroup
+		held.Add(int(cfg.MaxConns))
+		for range cfg.MaxConns {
+			done.Go(func() {
+				c, err := pool.Acquire(context.WithoutCancel(t.Context()))
+				held.Done()
+				if err == nil {
+					held.Wait()
+					f(c)
+					c.Release()
+				} else {
+					t.Error(err)
+				}
 			})
-		},
-	} {
-		_, err = pool.Exec(t.Context(), `set session characteristics as transaction read only`)
-		require.NoError(t, err)
-		var pg *pgconn.PgError
-		require.ErrorAs(t, begin(), &pg)
-		require.Equal(t, "25006", pg.Code)
-		require.NoError(t, begin())
+		}
+		done.Wait()
 	}
+	all(func(*pgxpool.Conn) {})
+	readOnly("off")
+	_, err = store.Exec(t.Context(), pool, `insert into oxbow.users (user_id) values ('ada')`)
+	require.ErrorIs(t, err, store.ErrReadOnly)
+	require.True(t, store.IsRetryable(err))
+	all(func(c *pgxpool.Conn) {
+		if _, err := c.Exec(t.Context(), `insert into oxbow.users (user_id) select 'x' where false`); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // silent returns the address of a server that accepts connections and says nothing.
