@@ -179,7 +179,11 @@ func (c *Client) reading(ctx context.Context, userID string, f func(store.DB) er
 	if err := c.check(ctx); err != nil {
 		return err
 	}
-	return f(batchesAs{c.db, userID})
+	err := f(batchesAs{c.db, userID})
+	if errors.Is(err, store.ErrUnreachable) { // perhaps only the connection broke, and reading again does no harm
+		err = f(batchesAs{c.db, userID})
+	}
+	return err
 }
 
 // batchesAs sets oxbow.user_id in each batch, as begin does in a transaction. The queries of a batch must have
@@ -207,6 +211,9 @@ func inUser[T any](ctx context.Context, c *Client, userID string, f func(pgx.Tx)
 
 func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx) error) error {
 	tx, err := c.db.BeginTx(ctx, options)
+	if errors.Is(store.Explain(err), store.ErrUnreachable) { // perhaps only the connection broke, and nothing is done yet
+		tx, err = c.db.BeginTx(ctx, options)
+	}
 	if err != nil {
 		return store.Explain(err)
 	}

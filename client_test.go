@@ -106,6 +106,38 @@ func TestCheckInATransaction(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A connection of the pool that broke while it was idle fails no call in a transaction, and no recall.
+func TestIdleConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	cfg := b.pool.Config()
+	cfg.MaxConns = 1
+	pool := pgtest.PoolOf(t, cfg)
+	client := newClient(t, pool, oxbow.WithoutUseReports())
+	for range 3 {
+		for _, call := range []func() error{
+			func() error {
+				_, err := client.SetValue(t.Context(), "ann", "occupation", "baker")
+				return err
+			},
+			func() error {
+				_, err := client.Recall(t.Context(), oxbow.Query{UserID: "ann", Text: "x"})
+				return err
+			},
+			func() error {
+				_, err := client.Traits(t.Context(), "ann", oxbow.TraitsOptions{})
+				return err
+			},
+		} {
+			require.NoError(t, call())
+			_, err := b.pool.Exec(t.Context(), `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+				where datname = current_database() and pid <> pg_backend_pid()`)
+			require.NoError(t, err)
+			require.NoError(t, call())
+		}
+	}
+}
+
 func TestConnectionThatBreaks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
