@@ -87,6 +87,8 @@ func (b *bundle) fill(t *testing.T, user string) (forgotten, superseded, current
 		`insert into oxbow.page_sessions (user_id, hash, expires_at) values ($1, sha256($1::text::bytea), now())`,
 		`insert into oxbow.api_answers (user_id, key, request, answer) 
 			select $1, $1 || ' key', '\x00', jsonb_agg(id) from oxbow.memories where user_id = $1`,
+		`insert into oxbow.import_parts (user_id, import_id, part, content)
+			values ($1, gen_random_uuid(), 1, convert_to($1 || ' arrives', 'UTF8'))`,
 		`insert into oxbow.api_log (user_id, id, at, role, operation, target, status)
 			select $1, gen_random_uuid(), now(), 'person', 'get-memory', id, 200 from oxbow.memories where user_id = $1`,
 		`insert into oxbow.topics (user_id, topic) values ($1, 'do:cooking')`,
@@ -250,8 +252,8 @@ func requireErased(t *testing.T, dump map[string]string, id uuid.UUID, content s
 }
 
 // withoutMemories lists the tables of user data that name no memory.
-var withoutMemories = []string{"api_keys", "document_files", "entities", "extractions", "feedback_signals", "instructions",
-	"intentions", "key_values", "llm_calls", "memory_term_stats", "messages", "night_questions", "nights", "page_sessions",
+var withoutMemories = []string{"api_keys", "document_files", "entities", "extractions", "feedback_signals", "import_parts",
+	"instructions", "intentions", "key_values", "llm_calls", "memory_term_stats", "messages", "night_questions", "nights", "page_sessions",
 	"sensory", "sensory_candidates", "skills", "topics", "trait_refusals", "users", "vector_slots"}
 
 // Each memory is erased in a transaction of its own. Then nothing names or quotes it in any table that can.

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,125 +17,246 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// logged records who read or changed a user's data.
+// logged records who read or changed a user's data, whatever becomes of the request. It refuses a request whose entry
+// would find no place.
 func (s *Server) logged(ctx huma.Context, next func(huma.Context)) {
-	next(ctx)
 	who := callerOf(ctx.Context())
-	if who.user == "" || ctx.Status() == http.StatusUnauthorized ||
-		ctx.Operation().OperationID == eraseUserID && ctx.Status() == http.StatusOK {
-		return // the log of an erased user is erased, which the receipt proves, and nobody has used a key that has ended
+	if who.user == "" {
+		next(ctx)
+		return
 	}
-	s.audit.add(store.Access{
-		UserID: who.user, At: time.Now(), KeyID: who.key, Role: who.role, Operation: ctx.Operation().OperationID,
-		Target: ctx.Param("id"), Status: ctx.Status(),
-	})
+	if err := s.audit.admit(who.user); err != nil {
+		s.refuse(ctx, err)
+		return
+	}
+	entry := &access{audit: s.audit, Access: store.Access{UserID: who.user, KeyID: who.key, Role: who.role,
+		Operation: ctx.Operation().OperationID, Target: ctx.Param("id")}}
+	defer func() {
+		entry.end(cmp.Or(ctx.Status(), http.StatusInternalServerError)) // no status: it panicked
+	}()
+	next(huma.WithValue(ctx, accessKey{}, entry))
+}
+
+// access is the entry of a request that is running.
+type access struct {
+	store.Access
+	audit *audit
+	begun bool // it is stored: see begin
+}
+
+type accessKey struct{}
+
+// begin stores the entry before a stream begins, because a client that has part of it may disconnect.
+func (a *access) begin(ctx context.Context) error {
+	a.At, a.Status = time.Now(), http.StatusOK
+	err := a.audit.store(ctx, a.Access)
+	a.begun = err == nil
+	return err
+}
+
+func (a *access) end(status int) {
+	if a.begun || status == http.StatusUnauthorized || a.Operation == eraseUserID && status == http.StatusOK {
+		return // nobody has used a key that has ended, and the log of an erased user is erased, which the receipt proves
+	}
+	a.At, a.Status = time.Now(), status
+	a.audit.add(a.Access)
 }
 
 const (
-	auditInterval = time.Second // maximum delay of an entry
-	auditLimit    = 10_000      // entries that may wait; a request waits for a free place
+	auditInterval = 500 * time.Millisecond // maximum delay of an entry
+	auditRetry    = time.Second            // from a failure to the next attempt
+	auditTimeout  = 10 * time.Second       // of an attempt
+	auditBatch    = 10_000                 // entries of an attempt
+	auditLimit    = 100_000                // entries that may wait, about 30 MB; more requests are refused
+	auditShare    = auditLimit / 10        // of them those of one user
 )
 
-// audit writes entries of the log in batches. An entry of a request is lost if the process is killed within a second
-// after it.
+var errLogFull = huma.Error503ServiceUnavailable("the log of accesses cannot be written now: try again later")
+
+// audit writes entries of the log in batches, and keeps them while the database takes none. They are lost only if the
+// process is killed, or must end while the database still takes none.
 type audit struct {
 	persist func(context.Context, []store.Access) error
 	log     *slog.Logger
-	entries chan entry
-	done    sync.WaitGroup
-}
+	wake    chan struct{} // something waits
+	hurry   chan struct{} // write at once
+	done    chan struct{}
+	closing context.Context
+	end     context.CancelFunc
 
-// entry is an entry to write or, if written is not nil, a request to write what came before it.
-type entry struct {
-	store.Access
-	written chan struct{}
+	mu      sync.Mutex
+	waiting []store.Access // the oldest first
+	of      map[string]int // how many of a user
+	written int            // entries so far
+	failed  error          // of the last attempt
+	tried   chan struct{}  // closed after the next attempt
 }
 
 func newAudit(persist func(context.Context, []store.Access) error, log *slog.Logger) *audit {
-	a := &audit{persist: persist, log: log, entries: make(chan entry, auditLimit)}
-	a.done.Go(a.run)
+	a := &audit{persist: persist, log: log, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
+		done: make(chan struct{}), of: map[string]int{}, tried: make(chan struct{})}
+	a.closing, a.end = context.WithCancel(context.Background())
+	go a.run()
 	return a
 }
 
-// add leaves out what is neither a user nor an id, which a path may contain but the database may refuse.
-func (a *audit) add(access store.Access) {
-	if store.ValidateUserID(access.UserID) != nil {
-		return
+// admit returns an error if the entries of a user, or of all, that wait are too many. What was admitted always finds a
+// place, so the requests that are running may add a few more.
+func (a *audit) admit(user string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.waiting) >= auditLimit || a.of[user] >= auditShare {
+		return errLogFull
 	}
-	if _, err := uuid.Parse(access.Target); err != nil {
-		access.Target = ""
-	}
-	a.entries <- entry{Access: access}
+	return nil
 }
 
-// flush returns once all entries that were added before are written.
+// add adds an entry, and never waits. It leaves out a user whom the database would refuse.
+func (a *audit) add(entry store.Access) {
+	if store.ValidateUserID(entry.UserID) != nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.waiting = append(a.waiting, plain(entry))
+	a.of[entry.UserID]++
+	signal(a.wake)
+}
+
+// store stores an entry at once.
+func (a *audit) store(ctx context.Context, entry store.Access) error {
+	return a.persist(ctx, []store.Access{plain(entry)})
+}
+
+// plain gives an entry its id, and takes a target away that is none, which a path may contain.
+func plain(entry store.Access) store.Access {
+	entry.ID = uuid.Must(uuid.NewV7())
+	if _, err := uuid.Parse(entry.Target); err != nil {
+		entry.Target = ""
+	}
+	return entry
+}
+
+// flush returns once all entries that were added before are written, or with the error of an attempt.
 func (a *audit) flush(ctx context.Context) error {
-	written := make(chan struct{})
-	a.entries <- entry{written: written}
+	a.mu.Lock()
+	all := a.written + len(a.waiting)
+	for a.written < all {
+		tried := a.tried
+		a.mu.Unlock()
+		signal(a.hurry)
+		select {
+		case <-tried:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		a.mu.Lock()
+		if a.failed != nil {
+			break
+		}
+	}
+	defer a.mu.Unlock()
+	if a.written < all {
+		return a.failed
+	}
+	return nil
+}
+
+func signal(c chan struct{}) {
 	select {
-	case <-written:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	case c <- struct{}{}:
+	default:
 	}
 }
 
 func (a *audit) run() {
-	for first := range a.entries {
-		var batch []store.Access
-		var written chan struct{}
-		timer := time.After(auditInterval)
-		for e, open := first, true; open; {
-			if written = e.written; written != nil {
-				break
-			}
-			if batch = append(batch, e.Access); len(batch) == auditLimit {
-				break
-			}
-			select {
-			case e, open = <-a.entries:
-			case <-timer:
-				open = false
-			}
+	defer close(a.done)
+	for wait := auditInterval; ; {
+		select {
+		case <-a.wake:
+		case <-a.hurry:
+			signal(a.hurry) // so that it does not wait below
+		case <-a.closing.Done():
+			return
 		}
-		if len(batch) > 0 {
-			a.write(batch)
+		select {
+		case <-time.After(wait):
+		case <-a.hurry:
+		case <-a.closing.Done():
+			return
 		}
-		if written != nil {
-			close(written)
+		wait = auditInterval
+		if more, err := a.write(context.Background()); err != nil {
+			wait = auditRetry
+			signal(a.wake)
+		} else if more {
+			signal(a.wake)
 		}
 	}
 }
 
-// write stores entries. It tries again while the database cannot be reached, for a minute. Another error would return.
-func (a *audit) write(batch []store.Access) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for {
-		err := a.persist(ctx, batch)
-		if err == nil {
-			return
+// write writes the entries that wait the longest, and reports whether more wait.
+func (a *audit) write(ctx context.Context) (more bool, err error) {
+	a.mu.Lock()
+	batch := a.waiting[:min(len(a.waiting), auditBatch)]
+	a.mu.Unlock()
+	if len(batch) > 0 {
+		err = a.try(ctx, batch)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err == nil {
+		for _, entry := range batch {
+			if a.of[entry.UserID]--; a.of[entry.UserID] == 0 {
+				delete(a.of, entry.UserID)
+			}
 		}
-		if !errors.Is(err, store.ErrUnreachable) {
-			cancel()
+		a.waiting = slices.Clone(a.waiting[len(batch):]) // so that what is written can be freed
+		a.written += len(batch)
+	} else if a.failed == nil {
+		a.log.WarnContext(ctx, "cannot write the log of accesses: its entries wait", "error", err)
+	}
+	a.failed = err
+	close(a.tried)
+	a.tried = make(chan struct{})
+	return len(a.waiting) > 0, err
+}
+
+// try stores a batch. An entry that the database will never take must not hold the others up: it goes to the log of the
+// program.
+func (a *audit) try(ctx context.Context, batch []store.Access) error {
+	attempt, cancel := context.WithTimeout(ctx, auditTimeout)
+	defer cancel()
+	err := a.persist(attempt, batch)
+	if _, invalid := errors.AsType[*store.InvalidError](err); err == nil || !invalid && !store.IsDataError(err) {
+		return err
+	}
+	if len(batch) == 1 {
+		a.log.ErrorContext(ctx, "an entry of the log of accesses is invalid", "error", err, "entry", batch[0])
+		return nil
+	}
+	half := len(batch) / 2
+	if err := a.try(ctx, batch[:half]); err != nil {
+		return err
+	}
+	return a.try(ctx, batch[half:])
+}
+
+// close writes the entries that wait, until ctx ends. No entry may be added after it.
+func (a *audit) close(ctx context.Context) {
+	a.end()
+	<-a.done
+	for more := true; more; {
+		var err error
+		if more, err = a.write(ctx); err == nil {
+			continue
 		}
 		select {
 		case <-ctx.Done():
-			a.log.Error("cannot write the log of accesses", "error", err, "lost", len(batch))
+			a.log.ErrorContext(ctx, "cannot write the log of accesses", "error", err, "lost", len(a.waiting))
 			return
-		case <-time.After(time.Second):
+		case <-time.After(auditRetry):
 		}
-	}
-}
-
-// close writes the entries that wait. No entry may be added after it.
-func (a *audit) close(ctx context.Context) {
-	close(a.entries)
-	written := make(chan struct{})
-	go func() { a.done.Wait(); close(written) }()
-	select {
-	case <-written:
-	case <-ctx.Done():
 	}
 }
 

@@ -5,9 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -126,23 +127,29 @@ func (m *mcpServer) callTool(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 // as runs f for the caller's user and records the access. Errors become the texts of problems.
 func (m *mcpServer) as(ctx context.Context, r mcp.Request, operation string,
 	f func(ctx context.Context, user string) (target string, err error),
-) error {
+) (err error) {
 	who := m.callerOf(ctx, r)
+	if full := m.audit.admit(who.user); full != nil {
+		return errors.New(textOf(m.problem(ctx, full)))
+	}
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, who), requestTimeout)
 	defer cancel()
 	ctx, ended := m.observe(ctx, surfaceMCP, operation)
-	status := http.StatusOK
-	target, err := f(ctx, who.user)
-	if err != nil {
-		problem := m.problem(ctx, err)
-		status, err = problem.GetStatus(), errors.New(textOf(problem))
-	}
-	ended(status)
-	if status == http.StatusUnauthorized {
-		return err
-	}
-	m.audit.add(store.Access{UserID: who.user, At: time.Now(), KeyID: who.key, Role: who.role, Operation: operation,
-		Target: target, Status: status})
+	entry := &access{audit: m.audit, Access: store.Access{UserID: who.user, KeyID: who.key, Role: who.role,
+		Operation: operation}}
+	defer func() {
+		if what := recover(); what != nil { // it would end the process, and with it the requests of others
+			err = fmt.Errorf("panic: %v\n%s", what, debug.Stack())
+		}
+		status := http.StatusOK
+		if err != nil {
+			problem := m.problem(ctx, err)
+			status, err = problem.GetStatus(), errors.New(textOf(problem))
+		}
+		ended(status)
+		entry.end(status)
+	}()
+	entry.Target, err = f(ctx, who.user)
 	return err
 }
 

@@ -41,7 +41,7 @@ func TestMetrics(t *testing.T) {
 		`oxbow_request_duration_seconds_count{operation="add-memory",surface="http"} 1`,
 		`oxbow_requests_refused_total{status="401"} 1`,
 		`oxbow_rerank_duration_seconds_count{outcome="failed"} 1`,
-		`oxbow_server_connections_max{pool="requests"} 10`,
+		`oxbow_server_connections_max{pool="requests"} 14`,
 	} {
 		require.Contains(t, text, line+"\n")
 	}

@@ -25,9 +25,16 @@ func (s *Server) pages() http.Handler {
 // pagesHost is what the pages need of the server.
 type pagesHost struct{ *Server }
 
+func (h pagesHost) AdmitLog(user string) error { return h.audit.admit(user) }
+
 func (h pagesHost) Log(entry store.Access) { h.audit.add(entry) }
 
 func (h pagesHost) FlushLog(ctx context.Context) error { return h.audit.flush(ctx) }
+
+func (h pagesHost) Export(ctx context.Context, entry store.Access, w http.ResponseWriter) (begun bool, err error) {
+	who := caller{role: entry.Role, key: entry.KeyID, user: entry.UserID}
+	return h.sendExport(ctx, who, w, func() error { return h.audit.store(ctx, entry) })
+}
 
 func (h pagesHost) Note(ctx context.Context, text string, args ...any) {
 	h.log.InfoContext(ctx, text, args...)

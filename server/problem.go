@@ -31,6 +31,8 @@ var statuses = []struct {
 	{store.ErrNoIntention, http.StatusNotFound},
 	{store.ErrNoWebhook, http.StatusNotFound},
 	{store.ErrOtherRequest, http.StatusUnprocessableEntity},
+	{store.ErrImportLimit, http.StatusRequestEntityTooLarge},
+	{store.ErrImportGone, http.StatusConflict},
 	{oxbow.ErrSuperseded, http.StatusConflict},
 	{oxbow.ErrForgotten, http.StatusConflict},
 	{oxbow.ErrNotForgotten, http.StatusConflict},
@@ -112,12 +114,23 @@ const retrySoon = "1"
 // withHeaders adds the headers of a problem inside huma.
 func withHeaders(p huma.StatusError) error {
 	switch p.GetStatus() {
-	case http.StatusServiceUnavailable:
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {retrySoon}})
 	case http.StatusUnauthorized: // the key ended while it was remembered
 		return huma.ErrorWithHeaders(p, http.Header{"WWW-Authenticate": {challenge + invalidToken}})
 	}
 	return p
+}
+
+// refuse answers with a problem before an operation begins, or instead of its stream.
+func (s *Server) refuse(ctx huma.Context, err error) {
+	p := s.problem(ctx.Context(), err)
+	if headers, ok := errors.AsType[huma.HeadersError](withHeaders(p)); ok {
+		for name, values := range headers.GetHeaders() {
+			ctx.SetHeader(name, values[0])
+		}
+	}
+	_ = huma.WriteErr(s.api, ctx, p.GetStatus(), textOf(p)) // the client may have disconnected
 }
 
 // fail answers with a problem, outside huma.

@@ -35,7 +35,7 @@ type Config struct {
 	DatabaseURL string
 	// Addr is where Run listens. Default: 127.0.0.1:8080.
 	Addr string
-	// Connections is the maximum number of connections for requests. Default: 10.
+	// Connections is the maximum number of connections for requests other than exports and imports. Default: 10.
 	Connections int
 	// Embedder embeds queries. It must be the model of the database. Default: oxbow.LocalEmbedder.
 	Embedder oxbow.Embedder
@@ -90,31 +90,32 @@ const appRole, operatorRole = "oxbow_app", "oxbow_operator"
 
 // Server answers requests. Make it with New, and Close it.
 type Server struct {
-	cfg      Config
-	log      *slog.Logger
-	app      *pgxpool.Pool // as oxbow_app: the requests of persons, apps and operators for a user
-	own      *pgxpool.Pool // as oxbow_operator: keys, log and the operators' views
-	client   *oxbow.Client // on app
-	operator *oxbow.Client // on own
-	keys     *keys
-	tokens   *tokens // nil without an issuer
-	limits   *limits // by key, and by address for invalid ones
-	logins   *limits // by address
-	audit    *audit
-	health   health
-	metrics  *metrics // nil over stdio
-	tracer   trace.Tracer
-	closed   sync.Once
-	cors     *cors.Cors // nil if no other origin may call
-	api      huma.API
-	handler  http.Handler
+	cfg       Config
+	log       *slog.Logger
+	app       *pgxpool.Pool // as oxbow_app: the requests of persons, apps and operators for a user
+	own       *pgxpool.Pool // as oxbow_operator: keys, log and the operators' views
+	client    *oxbow.Client // on app
+	operator  *oxbow.Client // on own
+	keys      *keys
+	tokens    *tokens // nil without an issuer
+	limits    *limits // by key, and by address for invalid ones
+	logins    *limits // by address
+	audit     *audit
+	transfers *transfers
+	health    health
+	metrics   *metrics // nil over stdio
+	tracer    trace.Tracer
+	closed    sync.Once
+	cors      *cors.Cors // nil if no other origin may call
+	api       huma.API
+	handler   http.Handler
 
 	stopping context.Context // ends when Run does, which ends the streams
 	stop     context.CancelFunc
 }
 
 func newServer(cfg Config) *Server {
-	s := &Server{cfg: cfg.withDefaults(), keys: newKeys()}
+	s := &Server{cfg: cfg.withDefaults(), keys: newKeys(), transfers: newTransfers()}
 	s.log, s.cors = s.cfg.Logger, newCORS(s.cfg.Origins)
 	s.tracer = s.cfg.TracerProvider.Tracer(tracerName)
 	s.stopping, s.stop = context.WithCancel(context.Background())
@@ -200,7 +201,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	if s.own, err = poolAs(ctx, s.cfg.DatabaseURL, operatorRole, 4); err != nil {
 		return err
 	}
-	if s.app, err = poolAs(ctx, s.cfg.DatabaseURL, appRole, s.cfg.Connections); err != nil {
+	if s.app, err = poolAs(ctx, s.cfg.DatabaseURL, appRole, s.cfg.Connections+transferConnections); err != nil {
 		return err
 	}
 	if err := migrations.Check(ctx, s.own); err != nil {

@@ -64,6 +64,7 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 		"update oxbow.embedding_refusals set reason = 'cormorant' where user_id = $1",
 		"update oxbow.api_keys set name = 'cormorant' where user_id = $1",
 		`update oxbow.api_answers set answer = '{"is": "cormorant"}' where user_id = $1`,
+		"update oxbow.import_parts set content = 'cormorant' where user_id = $1",
 		"update oxbow.api_log set target = 'cormorant' where user_id = $1",
 		"update oxbow.llm_calls set error = 'cormorant' where user_id = $1",
 		`insert into oxbow.key_values (user_id, key, value) values ($1, 'bird', '"cormorant"')`,

@@ -67,6 +67,8 @@ func populate(t testing.TB, tx db, user string) {
 		values ($1, gen_random_uuid(), 'person', 'n', '\x00')`, user)
 	exec(t, tx, `insert into oxbow.page_sessions (user_id, hash, expires_at) values ($1, '\x00', now())`, user)
 	exec(t, tx, `insert into oxbow.api_answers (user_id, key, request, answer) values ($1, 'k', '\x00', '{}')`, user)
+	exec(t, tx, `insert into oxbow.import_parts (user_id, import_id, part, content)
+		values ($1, gen_random_uuid(), 1, 'x')`, user)
 	exec(t, tx, `insert into oxbow.api_log (user_id, id, at, role, operation, status)
 		values ($1, gen_random_uuid(), now(), 'person', 'get-memory', 200)`, user)
 	exec(t, tx, "insert into oxbow.extractions (user_id, number) values ($1, 1)", user)

@@ -232,7 +232,7 @@ func TestTablesAreAnAllowList(t *testing.T) {
 		"memories": "DELETE INSERT SELECT UPDATE", "messages": "DELETE INSERT SELECT UPDATE",
 		"sessions": "DELETE INSERT SELECT UPDATE", "users": "DELETE INSERT SELECT UPDATE",
 		"memory_vectors": "INSERT SELECT", "sensory": "INSERT SELECT", "api_answers": "INSERT SELECT",
-		"api_log": "INSERT SELECT",
+		"api_log": "INSERT SELECT", "import_parts": "DELETE INSERT SELECT",
 	}
 	rights := all[string](t, tx, `
 		select coalesce((select parent.relname from pg_inherits i join pg_class parent on parent.oid = i.inhparent

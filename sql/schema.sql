@@ -483,6 +483,23 @@ ALTER TABLE ONLY oxbow.feedback_subjects
 ALTER TABLE ONLY oxbow.feedback_subjects
     ADD CONSTRAINT feedback_subjects_user_id_signal_id_fkey FOREIGN KEY (user_id, signal_id) REFERENCES oxbow.feedback_signals(user_id, id) ON DELETE CASCADE;
 
+-- import_parts
+
+CREATE TABLE oxbow.import_parts (
+    user_id text NOT NULL,
+    import_id uuid NOT NULL,
+    part integer NOT NULL,
+    content bytea NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT content_length CHECK ((((octet_length(content) >= 1) AND (octet_length(content) <= 1048576)) OR oxbow.reject('content'::text, (('of '::text || octet_length(content)) || ' bytes'::text), 'must have 1 byte to 1 MiB'::text))),
+    CONSTRAINT user_id_length CHECK ((((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)) OR oxbow.reject('user_id'::text, user_id, 'must have 1 to 255 bytes'::text)))
+);
+
+ALTER TABLE ONLY oxbow.import_parts
+    ADD CONSTRAINT import_parts_pkey PRIMARY KEY (user_id, import_id, part);
+
+CREATE INDEX import_parts_stored_at_idx ON oxbow.import_parts USING btree (stored_at);
+
 -- indexed_vectors
 
 CREATE TABLE oxbow.indexed_vectors (

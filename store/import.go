@@ -31,6 +31,8 @@ type ImportOptions struct {
 	// and for old data. A trait without events gets events that lead to its state. In old data, the
 	// type general is read as fact and the type insight as a trend.
 	Traits bool
+	// OnlyMemories rejects the other records of an export, such as history, links and messages.
+	OnlyMemories bool
 	// Rename maps the user of a line to the user who gets the memory. Default: no change.
 	Rename func(userID string) string
 	// Progress is called every 1,000 lines and once at the end.
@@ -51,13 +53,17 @@ type ImportReport struct {
 const progressEvery = 1000
 
 // Import reads JSON Lines, plain or compressed with gzip, into the database. It copies them into a
-// temporary table first, because COPY supports neither row-level security nor conflict handling. An
+// temporary table first, because COPY supports neither row-level security nor conflict handling. Between
+// two batches r may use tx. An
 // error in a line is an *InvalidError with its Line. On any error the caller must roll back tx. sealer may be nil; it
 // seals memories with a secret.
 func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions, sealer Sealer) (ImportReport, error) {
-	tables, err := recordTables(ctx, tx)
-	if err != nil {
-		return ImportReport{}, Explain(err)
+	var tables []string
+	var err error
+	if !o.OnlyMemories {
+		if tables, err = recordTables(ctx, tx); err != nil {
+			return ImportReport{}, err
+		}
 	}
 	// A trigger rejects traits from applications, except with this origin.
 	if _, err := tx.Exec(ctx, `select set_config('oxbow.origin', 'import', true)`); err != nil {
@@ -83,11 +89,13 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions, sealer
 		return ImportReport{}, err
 	}
 	src := &importSource{ctx: ctx, lines: in, options: o, tables: tables, policy: policy, sealer: sealer}
-	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"oxbow_import"}, columns, src); err != nil {
-		if src.err != nil {
-			return src.report, src.err // the server only reports that the COPY was aborted
+	for src.fill() {
+		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"oxbow_import"}, columns, pgx.CopyFromRows(src.rows)); err != nil {
+			return src.report, Explain(err)
 		}
-		return src.report, Explain(err)
+	}
+	if src.err != nil {
+		return src.report, src.err
 	}
 	report := src.report
 	if report.New, err = insertImported(ctx, tx); err != nil {
@@ -168,7 +176,7 @@ type importSource struct {
 	policy  string   // of secrets
 	sealer  Sealer   // nil: memories with a secret are not sealed
 
-	row      []any
+	rows     [][]any  // the current batch
 	recorded []string // tables with at least one record
 	traits   bool     // whether the file contains traits
 	zones    zones
@@ -176,9 +184,15 @@ type importSource struct {
 	err      error
 }
 
-// Next advances to the next line that yields a row.
-func (s *importSource) Next() bool {
-	for s.err == nil && s.ctx.Err() == nil && s.lines.Next() {
+const (
+	importBatch = 1 << 20 // bytes of the lines of a batch
+	importRow   = 512     // bytes that a row takes besides its line
+)
+
+// fill reads the next batch, and reports whether it has rows. A bad line ends the import.
+func (s *importSource) fill() bool {
+	s.rows = nil
+	for size := 0; size < importBatch && s.ctx.Err() == nil && s.lines.Next(); {
 		s.report.Lines = s.lines.Number
 		if s.options.Progress != nil && s.report.Lines%progressEvery == 0 {
 			s.options.Progress(s.report)
@@ -199,21 +213,13 @@ func (s *importSource) Next() bool {
 			return false
 		}
 		if row != nil {
-			s.row = row
-			return true
+			s.rows = append(s.rows, row)
+			size += len(s.lines.Line) + importRow
 		}
 	}
-	if s.err == nil {
-		s.err = errors.Join(s.ctx.Err(), s.lines.Err)
-	}
-	return false
+	s.err = errors.Join(s.ctx.Err(), s.lines.Err)
+	return s.err == nil && len(s.rows) > 0
 }
-
-// Values returns the current row.
-func (s *importSource) Values() ([]any, error) { return s.row, nil }
-
-// Err returns the error that ends the COPY, such as a bad line.
-func (s *importSource) Err() error { return s.err }
 
 // read returns the row of a line, or nil if it has none.
 func (s *importSource) read(line []byte) ([]any, error) {
@@ -253,6 +259,9 @@ func (s *importSource) read(line []byte) ([]any, error) {
 		row := make([]any, len(copyColumns)+1)
 		row[0], row[len(row)-2], row[len(row)-1] = int64(s.lines.Number), kind, record
 		return row, nil
+	}
+	if s.options.OnlyMemories {
+		return nil, Invalid("type", kind, "must be memory: only memories can be imported here")
 	}
 	return nil, Invalid("type", kind, "must be memory, question, point, or a table of an export")
 }

@@ -49,16 +49,17 @@ func FuzzLines(f *testing.F) {
 				require.True(t, utf8.ValidString(e.Value), "%q", e.Value)
 			}}}
 		rows := 0
-		for ; src.Next(); rows++ {
-			row, err := src.Values()
-			require.NoError(t, err)
-			require.Len(t, row, len(copyColumns)+1)
-			requireStorable(t, row, traits)
+		for src.fill() {
+			rows += len(src.rows)
+			for _, row := range src.rows {
+				require.Len(t, row, len(copyColumns)+1)
+				requireStorable(t, row, traits)
+			}
 		}
 		require.Equal(t, bad, src.report.Bad)
 		require.Equal(t, rows, src.report.Memories+src.report.Records)
 		require.LessOrEqual(t, rows+bad+src.report.Ignored, src.report.Lines)
-		if err := src.Err(); err != nil {
+		if err := src.err; err != nil {
 			require.False(t, errors.As(err, new(*InvalidError)), "%v should have been passed over", err)
 		}
 	})

@@ -10,11 +10,11 @@ import (
 
 // derived lists the tables that an export omits. The worker rebuilds them from the memories, they
 // queue work for it, they hold the raw sensory stream of the last days, or they hold keys and
-// sessions of the server and its answers to repeated requests.
+// sessions of the server, its answers to repeated requests, and imports that are under way.
 var derived = []string{"memory_vectors", "memory_vectors_next", "indexed_vectors", "vector_slots", "memory_terms",
 	"memory_term_stats", "embedding_refusals",
 	"reflection_inbox", "activity", "extractions", "sensory", "sensory_candidates", "entities", "entity_mentions",
-	"entity_edges", "communities", "api_keys", "page_sessions", "api_answers", "open_erasures"}
+	"entity_edges", "communities", "api_keys", "page_sessions", "api_answers", "open_erasures", "import_parts"}
 
 // recordTables returns the tables of an export other than memories: every other table with a
 // user_id, so that new tables are included. Tables that others reference come first.

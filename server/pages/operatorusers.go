@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -88,7 +89,7 @@ func (s *Site) user(v *visit) error {
 	if page.Settings, err = store.SettingsOf(v.Context(), s.Operators, page.ID); err != nil {
 		return err
 	}
-	if err := s.Host.FlushLog(v.Context()); err != nil {
+	if err := s.Host.FlushLog(v.Context()); err != nil && !oxbow.IsRetryable(err) { // read what is there
 		return err
 	}
 	if page.Log, err = store.AccessLog(v.Context(), s.Operators, page.ID, before, logPage); err != nil {

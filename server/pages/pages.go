@@ -16,6 +16,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -40,9 +41,14 @@ var files embed.FS
 
 // Host is what the pages need of the server.
 type Host interface {
-	// Log adds an entry to the log of accesses, and FlushLog returns once all entries are written.
+	// AdmitLog returns an error if the log of accesses cannot take another entry about a user now. Log adds an entry, and
+	// FlushLog returns once all entries are written.
+	AdmitLog(user string) error
 	Log(entry store.Access)
 	FlushLog(ctx context.Context) error
+	// Export writes everything of the entry's user to a client. It stores the entry before the first byte; begun reports
+	// that it did.
+	Export(ctx context.Context, entry store.Access, w http.ResponseWriter) (begun bool, err error)
 	// Note writes to the log of the program what an operator changed, or why a sign-in failed. args are names and values.
 	Note(ctx context.Context, text string, args ...any)
 	// Limit returns an error if a key, or a user signed in at the issuer, makes too many requests. LimitLogin does so for
@@ -187,6 +193,9 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, to route) {
 	v := &visit{Request: r.WithContext(ctx), w: w, site: s, route: to, words: s.wordsOf(r), zone: time.UTC}
 	defer s.log(v)
 	err := s.admit(v)
+	if err == nil && to.operation != "" {
+		err = s.Host.AdmitLog(v.session.UserID)
+	}
 	if err == nil {
 		err = to.serve(s, v)
 	}
@@ -196,17 +205,23 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, to route) {
 }
 
 func (s *Site) log(v *visit) {
-	if v.route.operation == "" || v.erased {
-		return // the log of an erased user is erased, and the receipt proves it
+	if v.route.operation == "" || v.logged {
+		return
 	}
 	about := v.about
 	if v.session.UserID != "" {
 		about = []string{v.session.UserID}
 	}
 	for _, user := range about {
-		s.Host.Log(store.Access{UserID: user, At: time.Now(), KeyID: v.session.KeyID, Role: v.session.Role,
-			Operation: v.route.operation, Target: v.PathValue("id"), Status: v.status})
+		s.Host.Log(v.entry(user))
 	}
+}
+
+// entry returns the entry of the log of accesses about a user.
+func (v *visit) entry(user string) store.Access {
+	return store.Access{UserID: user, At: time.Now(), KeyID: v.session.KeyID, Role: v.session.Role,
+		Operation: v.route.operation, Target: v.PathValue("id"),
+		Status: cmp.Or(v.status, http.StatusInternalServerError)} // no status: it panicked
 }
 
 // admit finds the session and checks that its role may use the route.

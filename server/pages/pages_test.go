@@ -219,6 +219,24 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
+// Each page of a person reads or changes data, and is in the log of accesses.
+func TestVisitsAreLogged(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	o := s.owner(t, "ada")
+	visits := 0
+	for _, pattern := range slices.Sorted(maps.Keys(pageCases)) {
+		method, _, _ := strings.Cut(pattern, " ")
+		if c := pageCases[pattern]; pages.Routes()[pattern] == store.RolePerson && pattern != "POST /erase" {
+			o.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+			require.Less(t, o.do(t, method, o.ids.Replace(c.path), c.form).status, 500, pattern)
+			visits++
+		}
+	}
+	s.server.Close() // which writes what waits
+	require.Equal(t, visits, one[int](t, s, `select count(*)::int from oxbow.api_log where user_id = 'ada'`))
+}
+
 // secured checks what every answer must have.
 func secured(t testing.TB, a answer) answer {
 	t.Helper()

@@ -99,11 +99,16 @@ func (s *Site) changeSettings(v *visit) error {
 }
 
 // export sends everything of the person as a file. After the first line a failure can only end the connection.
-func (s *Site) export(v *visit) error {
+func (s *Site) export(v *visit) (err error) {
 	v.status = http.StatusOK
 	v.w.Header().Set("Content-Type", "application/x-ndjson")
 	v.w.Header().Set("Content-Disposition", `attachment; filename="oxbow.jsonl"`)
-	if _, err := s.Client.ExportUser(v.Context(), v.session.UserID, v.w); err != nil {
+	v.logged, err = s.Host.Export(v.Context(), v.entry(v.session.UserID), v.w)
+	switch {
+	case err != nil && !v.logged:
+		v.w.Header().Del("Content-Disposition")
+		return err
+	case err != nil:
 		_, _ = s.Host.Problem(v.Context(), err) // which logs it
 		panic(http.ErrAbortHandler)             // so that the browser does not take it for complete
 	}
@@ -127,7 +132,7 @@ func (s *Site) eraseUser(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.erased = true
+	v.logged = true
 	http.SetCookie(v.w, s.cookie(v.Request, "session", "", 0))
 	return v.showReceipt(receipt, v.session.UserID, uuid.Nil)
 }

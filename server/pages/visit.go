@@ -27,7 +27,7 @@ type visit struct {
 	words   *words
 	zone    *time.Location // of the person
 	status  int            // of the answer
-	erased  bool           // the person has no data any more
+	logged  bool           // the log of accesses has it, or the person has no data any more, which the receipt proves
 	about   []string       // the users whose data an operator sees
 }
 
@@ -99,6 +99,9 @@ func (v *visit) fail(err error) {
 			shown.Key = "too_many"
 		case status >= 500:
 			shown.Key = "broken"
+			if status == http.StatusServiceUnavailable {
+				v.w.Header().Set("Retry-After", "1")
+			}
 		default:
 			shown.Key = "refused"
 		}

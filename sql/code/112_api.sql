@@ -21,6 +21,7 @@ declare
   _before constant timestamptz := _now - make_interval(secs => 86400 * oxbow.policy('api_log_days'));
   _answers bigint;
   _sessions bigint;
+  _parts bigint;
   _entries bigint;
 begin
   delete from oxbow.api_answers a
@@ -33,12 +34,17 @@ begin
             for update skip locked) d
    where s.user_id = d.user_id and s.hash = d.hash;
   get diagnostics _sessions = row_count;
+  delete from oxbow.import_parts p
+   using (select d.user_id, d.import_id, d.part from oxbow.import_parts d where d.stored_at < _now - interval '1 hour'
+           order by d.at limit _limit for update skip locked) d
+   where p.user_id = d.user_id and p.import_id = d.import_id and p.part = d.part;
+  get diagnostics _parts = row_count;
   delete from oxbow.api_log l
    using (select d.user_id, d.id from oxbow.api_log d where d.at < _before order by d.at limit _limit
             for update skip locked) d
    where l.user_id = d.user_id and l.id = d.id;
   get diagnostics _entries = row_count;
-  return greatest(_answers, _sessions, _entries);
+  return greatest(_answers, _sessions, _parts, _entries);
 end $$;
 call oxbow.grant_worker('trim_api');
 

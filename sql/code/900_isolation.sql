@@ -107,7 +107,7 @@ begin
   if _family in ('memories', 'memory_vectors', 'messages', 'sensory') then
     execute format('grant insert on %s to oxbow_app', _table);
     perform oxbow.ensure_policy(_table, 'app_insert', 'for insert to oxbow_app with check (true)');
-  elsif _family in ('users', 'sessions', 'api_answers', 'api_log') then
+  elsif _family in ('users', 'sessions', 'api_answers', 'api_log', 'import_parts') then
     execute format('grant insert on %s to oxbow_app', _table);
     perform oxbow.ensure_policy(_table, 'app_insert', 'for insert to oxbow_app with check (' || own || ')');
   end if;
@@ -115,6 +115,9 @@ begin
     execute format('grant update, delete on %s to oxbow_app', _table);
     perform oxbow.ensure_policy(_table, 'app_update',
                                 'for update to oxbow_app using (' || own || ') with check (' || own || ')');
+    perform oxbow.ensure_policy(_table, 'app_delete', 'for delete to oxbow_app using (' || own || ')');
+  elsif _family = 'import_parts' then
+    execute format('grant delete on %s to oxbow_app', _table);
     perform oxbow.ensure_policy(_table, 'app_delete', 'for delete to oxbow_app using (' || own || ')');
   end if;
 end $$;
