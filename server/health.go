@@ -15,6 +15,7 @@ import (
 // Health says whether the server can answer requests.
 type Health struct {
 	Status string `json:"status" enum:"ok"`
+	Writes bool   `json:"writes" doc:"Whether the database takes changes now"`
 }
 
 // healthLife is for how long an answer about the health counts. It bounds what checks without a credential cost.
@@ -25,33 +26,44 @@ const (
 
 // health is the last check of the database.
 type health struct {
-	mu  sync.Mutex
-	at  time.Time
-	err error
+	mu     sync.Mutex
+	at     time.Time
+	writes bool
+	err    error
 }
 
 // check checks the database, or returns the result of a check within the last second. It does not end with the request
 // that asks, because others wait for its result.
-func (h *health) check(ctx context.Context, check func(context.Context) error) error {
+func (h *health) check(ctx context.Context, check func(context.Context) (writes bool, err error)) (Health, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if time.Since(h.at) > healthLife {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTimeout)
 		defer cancel()
-		h.err, h.at = check(ctx), time.Now()
+		h.writes, h.err = check(ctx)
+		h.at = time.Now()
 	}
-	return h.err
+	return Health{"ok", h.writes}, h.err
 }
 
 func (s *Server) registerHealth() {
-	handle(s, op("health", http.MethodGet, "/health", "health", "Check that the server reaches its database", noAuth),
-		func(ctx context.Context, _ *nothing) (Health, error) {
-			return Health{"ok"}, s.health.check(ctx, func(ctx context.Context) error {
-				err := store.Explain(migrations.Check(ctx, s.own))
-				if errors.Is(err, context.DeadlineExceeded) {
-					err = oxbow.ErrUnreachable
-				}
-				return err
-			})
-		})
+	handle(s, op("health", http.MethodGet, "/health", "health",
+		"Check that the server reaches its database, and whether it takes changes", noAuth),
+		func(ctx context.Context, _ *nothing) (Health, error) { return s.health.check(ctx, s.examine) })
+}
+
+// examine reports whether the database can be read, and whether it takes changes.
+func (s *Server) examine(ctx context.Context) (writes bool, err error) {
+	err = store.Explain(migrations.Check(ctx, s.own))
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = oxbow.ErrUnreachable
+	}
+	if err != nil {
+		return false, err
+	}
+	failed := store.CheckWrites(ctx, s.own)
+	if errors.Is(failed, store.ErrReadOnly) { // perhaps only the session, which the pool has closed
+		failed = store.CheckWrites(ctx, s.own)
+	}
+	return failed == nil, nil
 }

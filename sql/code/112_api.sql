@@ -36,7 +36,7 @@ begin
   get diagnostics _sessions = row_count;
   delete from oxbow.import_parts p
    using (select d.user_id, d.import_id, d.part from oxbow.import_parts d where d.stored_at < _now - interval '1 hour'
-           order by d.at limit _limit for update skip locked) d
+           order by d.stored_at limit _limit for update skip locked) d
    where p.user_id = d.user_id and p.import_id = d.import_id and p.part = d.part;
   get diagnostics _parts = row_count;
   delete from oxbow.api_log l

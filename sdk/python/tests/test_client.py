@@ -247,7 +247,7 @@ def test_a_slow_server_times_out(flaky: Flaky) -> None:
 
 def test_a_client_of_httpx_may_be_passed() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, json={"status": "ok", "new_field": 1}, request=request)
+        return httpx.Response(200, json={"status": "ok", "writes": True, "new_field": 1}, request=request)
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as http:
         with oxbow.Client("k", http_client=http) as client:

@@ -327,6 +327,8 @@ export interface components {
         Health: {
             /** @enum {string} */
             status: "ok";
+            /** @description Whether the database takes changes now */
+            writes: boolean;
         };
         Imported: {
             /**

@@ -1036,7 +1036,7 @@ class AsyncClient(AsyncBase):
     # ---- health ----
 
     async def health(self) -> Health:
-        """Check that the server reaches its database."""
+        """Check that the server reaches its database, and whether it takes changes."""
         return await self._call(Health, "GET", "/health")
 
     # ---- version 1 ----

@@ -1028,7 +1028,7 @@ class Client(Base):
     # ---- health ----
 
     def health(self) -> Health:
-        """Check that the server reaches its database."""
+        """Check that the server reaches its database, and whether it takes changes."""
         return self._call(Health, "GET", "/health")
 
     # ---- version 1 ----

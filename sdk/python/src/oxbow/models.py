@@ -292,6 +292,8 @@ class File(Model):
 
 class Health(Model):
     status: str
+    writes: bool
+    """Whether the database takes changes now."""
 
 
 class Imported(Model):
