@@ -395,8 +395,12 @@ declare
               c.relname)
     || 'oxbow.river_job'::regclass;
   _counts bigint[] := array_fill(0::bigint, array[cardinality(_tables)]);
-  _which constant text[] := array(select case when _before is null then 'true' else oxbow.stored_before(t.name) end
-                                    from unnest(_tables) with ordinality t(name, nth) order by t.nth);
+  -- flush_activity is deleting locked reports and waits for their memories
+  _which constant text[] := array(
+    select case when _before is null then 'true' else oxbow.stored_before(t.name) end
+        || case when t.name = 'oxbow.activity'::regclass
+             then ' and t.id in (select l.id from oxbow.activity l where l.user_id = $1 for update skip locked)' else '' end
+      from unnest(_tables) with ordinality t(name, nth) order by t.nth);
   _n bigint;
 begin
   perform oxbow.mark_erasing(true); -- do not reweigh traits that are erased too

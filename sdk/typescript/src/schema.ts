@@ -1130,7 +1130,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** Format: date-time */
-            completed_at?: string;
+            completedAt?: string;
             erased: components["schemas"]["Erased"][];
             id: string;
             kind: string;
