@@ -118,10 +118,17 @@ schema: ## write the tables that the migrations create to sql/schema.sql
 	@./scripts/setup --for-tests
 	@./scripts/schema-dump
 
+.PHONY: erase-rounds
+erase-rounds: ## erase users against everything in flight (ROUNDS=200)
+	@./scripts/setup --for-tests
+	go test -run TestEraseAgainstEverythingInFlight -timeout 2h . -erase.rounds $(ROUNDS)
+
 .PHONY: check
 check: ## check that sql/schema.sql is up to date
 	@./scripts/setup --for-tests
 	@./scripts/schema-dump --check
+
+ROUNDS ?= 200
 
 # The benchmarks to run.
 BENCH ?= recall filters load hnsw insert latency fair pipeline import import-v1 queue settle levels reflect extract reconcile serve mcp growth person soak

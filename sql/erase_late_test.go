@@ -197,6 +197,21 @@ func TestEraseOneWhileOthersWrite(t *testing.T) {
 	}
 }
 
+// Every row of a user has the start of the transaction that stored it, or is deleted with one that has.
+func TestEveryRowHasAnAge(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	require.Equal(t, []string{"open_erasures"}, all[string](t, tx, `
+		select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id'
+		 where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+		   and oxbow.stored_before(c.oid) = 'false'`))
+	require.Equal(t, []string{"now() true"}, all[string](t, tx, `
+		select distinct pg_get_expr(d.adbin, d.adrelid) || ' ' || a.attnotnull
+		  from pg_attribute a join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+		  join pg_class c on c.oid = a.attrelid
+		 where c.relnamespace = 'oxbow'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'stored_at'`))
+}
+
 // interleave runs two transactions in an order: write in one, erase in the other. A statement that waits for the other
 // transaction fails: the writer's transaction is rolled back, the eraser's begins again after the writer's has ended.
 func interleave(t *testing.T, writer, eraser *pgx.Conn, order, user, write, erase string) {
