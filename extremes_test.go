@@ -1,6 +1,8 @@
 package oxbow_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -84,6 +86,7 @@ func TestExtremeValues(t *testing.T) {
 	}
 	require.Greater(t, len(stored), 40)
 	b.passExtremes(t, stored)
+	b.importExtremes(t, stored)
 	users := slices.Sorted(maps.Keys(stored))
 	b.tryToWork(t)
 	for _, user := range users {
@@ -154,6 +157,60 @@ func (b *bundle) passExtremes(t *testing.T, stored map[string]bool) {
 			}
 		}
 	}
+}
+
+// importExtremes imports lines in which a number or time is an extreme.
+func (b *bundle) importExtremes(t *testing.T, stored map[string]bool) {
+	t.Helper()
+	b.fill(t, "Quentin")
+	var file bytes.Buffer
+	_, err := b.client.ExportUser(t.Context(), "Quentin", &file)
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `delete from oxbow.river_job where cardinality(errors) > 0`) // of fill
+	require.NoError(t, err)
+	sent := 0
+	kinds := map[string]bool{}
+	for line := range strings.Lines(file.String()) {
+		var fields map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &fields))
+		kind := fmt.Sprint(fields["type"], fields["memory_type"])
+		if kinds[kind] {
+			continue // one of each kind
+		}
+		kinds[kind] = true
+		for name, value := range fields {
+			var values []string
+			switch value := value.(type) {
+			case float64:
+				values = []string{"5e-324", "-5e-324", "-0", "1e308", "1e400", "1e-400", "9223372036854775808", "-1", "0.5", "2147483648"}
+			case string:
+				if _, err := time.Parse(time.RFC3339, value); err == nil {
+					values = []string{`"infinity"`, `"0001-01-01T00:00:00Z"`, `"9999-12-31T23:59:59.999999Z"`, `"294276-12-31T00:00:00Z"`}
+				}
+			case map[string]any:
+				values = []string{`{"x": 1e400}`, `{"emotion": {"arousal": 1e-400, "valence": 1e308}}`}
+			}
+			for _, value := range values {
+				const here = "here goes the value"
+				changed := maps.Clone(fields)
+				changed[name] = here
+				changed["user_id"] = "import " + kind
+				text, err := json.Marshal(changed)
+				require.NoError(t, err)
+				text = bytes.Replace(text, []byte(`"`+here+`"`), []byte(value), 1)
+				_, err = b.client.Import(t.Context(), bytes.NewReader(text), oxbow.ImportOptions{Traits: true})
+				if err == nil {
+					stored["import "+kind] = true
+				} else if _, ok := errors.AsType[*oxbow.InvalidError](err); !ok { // the owner's records
+					pg, ok := errors.AsType[*pgconn.PgError](err)
+					assert.True(t, ok && fields["type"] != "memory" && (pg.Code[:2] == "22" || pg.Code[:2] == "23"),
+						"import %s with %s = %s: %v", kind, name, value, err)
+				}
+				sent++
+			}
+		}
+	}
+	require.Greater(t, sent, 200)
 }
 
 // writes returns transactions that write a value to the column: by INSERT, and by UPDATE of another row.

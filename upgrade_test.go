@@ -73,6 +73,7 @@ func TestUpgrade(t *testing.T) {
 	require.Equal(t, catalog(t, fresh), catalog(t, pool))
 
 	b := &bundle{dsn: dsn, pool: pool, client: newClient(t, pool)}
+	require.Len(t, recall(t, b.client, oxbow.Query{UserID: "Max", Text: "Max has"}), 3)
 	b.work(t)
 	require.Zero(t, b.count(t, `select count(*) from oxbow.memories m where expired_at is null and forgotten_at is null
 		and not exists (select from oxbow.memory_vectors v where v.user_id = m.user_id and v.memory_id = m.id)`))

@@ -31,7 +31,7 @@ func ReadSession(ctx context.Context, db DB, userID, id string, present int64) (
 		       s.ended_at is not null or w.later = 0 or (
 		         select count(*) from (select from oxbow.messages m where m.user_id = $1 and m.session_id = $2
 		           and m.extracted_at is null and m.extract_failures = 0 limit 1000) m)
-		       >= coalesce((select (value ->> 'messages')::integer from oxbow.settings
+		       >= coalesce((select (value ->> 'messages')::numeric::integer from oxbow.settings
 		                    where key = 'conversations'), 20) as due
 		  from oxbow.waiting_extractions($1, $2, $3) w
 		  left join oxbow.extractions x on x.user_id = $1

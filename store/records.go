@@ -53,6 +53,23 @@ func insertRecords(ctx context.Context, tx pgx.Tx, table string) error {
 	if len(unknown) > 0 {
 		return &InvalidError{Index: -1, Line: unknown[0].Line, Field: unknown[0].Key, Rule: "is not a column of " + table}
 	}
+	odd, err := Collect[struct { // programs could not read them; only nights are planned for never
+		Line         int
+		Field, Value string
+	}](ctx, tx, `
+		select i.n as line, a.attname as field, i.record ->> a.attname as value
+		from oxbow_import i, pg_attribute a
+		where i.record_table = $1 and $1 <> 'nights' and a.attrelid = ('oxbow.' || quote_ident($1))::regclass
+		  and a.atttypid = 'timestamptz'::regtype and a.attnum > 0
+		  and (i.record ->> a.attname)::timestamptz not between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00'
+		order by i.n limit 1`, table)
+	if err != nil {
+		return fmt.Errorf("import the lines of type %s: %w", table, err)
+	}
+	if len(odd) > 0 {
+		return &InvalidError{Index: -1, Line: odd[0].Line, Field: odd[0].Field, Value: odd[0].Value,
+			Rule: "must be in the years 1 to 9999"}
+	}
 	values := make([]string, len(columns))
 	for i, c := range columns {
 		columns[i] = pgx.Identifier{c}.Sanitize()

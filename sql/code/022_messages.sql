@@ -8,7 +8,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   _rules constant jsonb := coalesce((select s.value from oxbow.settings s where s.key = 'conversations'), '{}');
   _quiet constant interval := make_interval(secs => coalesce((_rules ->> 'quiet_seconds')::double precision, 10));
-  _enough constant integer := coalesce((_rules ->> 'messages')::integer, 20);
+  _enough constant integer := coalesce((_rules ->> 'messages')::numeric::integer, 20);
   _ended record;
   _metadata jsonb := '{}';
 begin

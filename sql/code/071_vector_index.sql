@@ -6,8 +6,8 @@
 
 create or replace function oxbow.vector_index_setting(out policy text, out "from" bigint, out most integer)
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select coalesce(max(s.value ->> 'policy'), 'auto'), coalesce(max((s.value ->> 'from')::bigint), 50000),
-         coalesce(max((s.value ->> 'most')::integer), 8)
+  select coalesce(max(s.value ->> 'policy'), 'auto'), coalesce(max((s.value ->> 'from')::numeric::bigint), 50000),
+         coalesce(max((s.value ->> 'most')::numeric::integer), 8)
     from oxbow.settings s where s.key = 'vector_index';
 $$;
 call oxbow.grant_worker('vector_index_setting');

@@ -11,7 +11,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mod
   set enable_seqscan = off as $$
 declare
   _enough constant integer := coalesce(
-    (select (s.value ->> 'summary_after')::integer from oxbow.settings s where s.key = 'conversations'), 30);
+    (select (s.value ->> 'summary_after')::numeric::integer from oxbow.settings s where s.key = 'conversations'), 30);
   _session oxbow.sessions;
   _new integer;
 begin
@@ -54,7 +54,7 @@ create or replace function oxbow.write_summary(_user_id text, _session_id text, 
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare
   _days constant integer := coalesce(
-    (select (s.value ->> 'summary_days')::integer from oxbow.settings s where s.key = 'conversations'), 14);
+    (select (s.value ->> 'summary_days')::numeric::integer from oxbow.settings s where s.key = 'conversations'), 14);
   _covered constant uuid[] := array(
     select distinct s.memory_id from oxbow.memory_sources s
      where s.user_id = _user_id and s.session_id = _session_id and s.message_id = any(_messages));

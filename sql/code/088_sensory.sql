@@ -5,7 +5,7 @@
 -- them to become a candidate (2 to 1000, default 3).
 create or replace function oxbow.sensory_setting(out days integer, out times integer)
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select coalesce(max((s.value ->> 'days')::integer), 3), coalesce(max((s.value ->> 'times')::integer), 3)
+  select coalesce(max((s.value ->> 'days')::numeric::integer), 3), coalesce(max((s.value ->> 'times')::numeric::integer), 3)
     from oxbow.settings s where s.key = 'sensory';
 $$;
 

@@ -112,7 +112,7 @@ begin
          coalesce(n.speaker, ''), coalesce(oxbow.category_of(n.category), ''), coalesce(n.valid_at, n.created_at),
          1 - near.distance, oxbow.merge_kin(n),
          case when n.source = 'merge' then least(greatest(oxbow.json_number(n.metadata #> '{merged,count}'), 0), 1e6)::integer else 0 end,
-         case n.memory_type when 'fact' then 2 else (_least ->> 'repeats')::integer end
+         case n.memory_type when 'fact' then 2 else (_least ->> 'repeats')::numeric::integer end
     from unnest(_ids) i(id)
    cross join lateral (select m.* from oxbow.memories m where m.user_id = _user_id and m.id = i.id offset 0) m
    cross join lateral (select v.embedding from oxbow.memory_vectors v

@@ -10,16 +10,16 @@ create or replace function oxbow.channel_weights(out text double precision, out 
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
 begin
-  select coalesce((r.value ->> 'text')::double precision, 1),
-         coalesce((r.value ->> 'vector')::double precision,
+  select coalesce(oxbow.json_number(r.value -> 'text'), 1),
+         coalesce(oxbow.json_number(r.value -> 'vector'),
                   case when e.value ->> 'model' like 'local-%' then 0.2 else 0.7 end),
-         coalesce((r.value ->> 'entity')::double precision, 0.1),
+         coalesce(oxbow.json_number(r.value -> 'entity'), 0.1),
          coalesce((r.value ->> 'nearest')::double precision,
                   case when e.value ->> 'model' like 'local-%' then 60 else 280 end),
-         coalesce((r.value ->> 'unrelated')::double precision,
+         coalesce(oxbow.json_number(r.value -> 'unrelated'),
                   case when e.value ->> 'model' like '%e5-%' then 0.78
                        when e.value ->> 'model' ilike '%all-minilm-l6-v2%' then 0.1 else 0 end),
-         coalesce((r.value ->> 'related')::double precision,
+         coalesce(oxbow.json_number(r.value -> 'related'),
                   case when e.value ->> 'model' like '%e5-%' then 0.87 else 0.5 end)
     into text, vector, entity, nearest, unrelated, related
     from (values ('embedding')) k(key)
