@@ -181,6 +181,9 @@ func Explain(err error) error {
 	if slices.Contains([]string{"22021", "22P05", "22008"}, pg.Code) { // text with NUL or not UTF-8, or an impossible time
 		return &InvalidError{Index: -1, Rule: pg.Message}
 	}
+	if pg.Code == "08P01" && pg.Message == "invalid message format" { // of the simple protocol, which text with NUL ends
+		return &InvalidError{Index: -1, Rule: "text must not contain NUL"}
+	}
 	k, ok := known[pg.Code]
 	if !ok && retryable(pg.Code) {
 		k.err, ok = ErrUnreachable, true // of class 08

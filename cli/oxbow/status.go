@@ -23,7 +23,7 @@ type databaseStatus struct {
 	River    migrations.Version `json:"river"`
 	gauges.Overview
 	Provider providerStatus `json:"provider"`
-	Pauses   []store.Pause  `json:"pauses,omitzero"` // of providers that workers do not call for a time
+	Pauses   []store.Pause  `json:"pauses,omitempty"` // of providers that workers do not call for a time
 }
 
 // providerStatus is the state of the embedding provider that the flags choose.
