@@ -27,6 +27,9 @@ var lockKey = func() int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }()
 
+// applicationName is the name of connections of this package, unless the connection string has one.
+const applicationName = "oxbow migrate"
+
 // session is the one connection on which a database is migrated. It holds the lock until it is
 // closed.
 type session struct {
@@ -39,23 +42,13 @@ type session struct {
 	vectorSchema string
 }
 
-// connConfig parses either form of connection string. It ignores pool settings (pool_max_conns, …),
-// because all commands share one DATABASE_URL.
-func connConfig(dsn string) (*pgx.ConnConfig, error) {
-	cfg, err := connect.One(dsn, "oxbow migrate")
+func begin(ctx context.Context, dsn string, opts Options) (*session, error) {
+	cfg, err := connect.One(dsn, applicationName)
 	if err != nil {
 		return nil, err
 	}
 	// Statements are not cached: the tables they refer to change between them.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
-	return cfg, nil
-}
-
-func begin(ctx context.Context, dsn string, opts Options) (*session, error) {
-	cfg, err := connConfig(dsn)
-	if err != nil {
-		return nil, err
-	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return nil, err

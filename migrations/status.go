@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/tern/v2/migrate"
+
+	"github.com/oxbow-memory/oxbow/internal/connect"
 )
 
 // Status is the result of Read.
@@ -63,7 +65,7 @@ func Read(ctx context.Context, dsn string) (Status, error) {
 }
 
 func read(ctx context.Context, dsn string, src source) (Status, error) {
-	cfg, err := connConfig(dsn)
+	cfg, err := connect.One(dsn, applicationName)
 	if err != nil {
 		return Status{}, err
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// bound are the arguments of a statement, as a pgx.QueryRewriter. In the query modes without descriptions of statements,
-// which poolers in transaction mode need, pgx encodes an argument by its Go type alone. It knows no types of this
-// package, and google/uuid and pgvector only on connections with RegisterTypes, so slices of them become texts.
+// bound are the arguments of a statement, as a pgx.QueryRewriter. In the query modes without descriptions of
+// statements, which poolers in transaction mode need, pgx encodes an argument by its Go type alone. It knows no types of
+// this package, and google/uuid and pgvector only on connections with RegisterTypes, so slices of them become texts.
 //
 // JSON is a string, a json.RawMessage or a map: pgx takes []byte for bytea.
 type bound []any

@@ -31,8 +31,8 @@ import (
 var modes = []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe,
 	pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol}
 
-// TestQueryModes calls every function with a database, with values and with zero values, on connections with and without
-// RegisterTypes, in every query mode of pgx. Each must end as in the default mode.
+// TestQueryModes calls every function with a database, with values and with zero values, on connections with and
+// without RegisterTypes, in every query mode of pgx. Each must end as in the default mode.
 func TestQueryModes(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
@@ -313,7 +313,7 @@ var allFunctions = []any{
 	store.LockExtraction, store.LockMerges, store.LockReconciliation, store.LogAccess, store.LostAnywhere,
 	store.LostMessages, store.LostRecently, store.MakeDenseTopicsDue, store.ManagesAPIKeys, store.MarkGivenUp,
 	store.MarkSecretMessages, store.MarkSecrets, store.MemoriesAbout, store.MemoriesToMerge, store.MemoryIDs,
-	store.Merge, store.MergeMemories, store.Messages, store.MessagesFromMemories, store.MessagesLeft, store.MoltMode, store.MoltPolicies,
+	store.MessagesFromMemories, store.Merge, store.MergeMemories, store.Messages, store.MessagesLeft, store.MoltMode, store.MoltPolicies,
 	store.NearMemories, store.NewToMerge, store.NextQuestion, store.NoteFragments, store.NoteGists,
 	store.NoteNextRuns, store.NoteOldEntities, store.NoteQuestion, store.NoteRun, store.NoteTrial,
 	store.OldestActivity, store.OperationOf, store.OptedOut, store.OwnerOf, store.PassOverMessages,

@@ -16,8 +16,8 @@ const (
 	calmTexts = 1000
 )
 
-// calmLog is a log handler that leaves out warnings and errors that repeat, such as those about a database that is down.
-// The first of the next period says how many were left out.
+// calmLog is a log handler that leaves out warnings and errors that repeat, such as those about a database that is
+// down. The first of the next period says how many were left out.
 type calmLog struct {
 	slog.Handler
 	*repeated

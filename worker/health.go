@@ -68,8 +68,8 @@ type writes struct {
 	err           error // of the last one
 }
 
-// checkWrites returns an error unless a write worked within writeLife. A database that answers may be a replica, or have
-// a full disk.
+// checkWrites returns an error unless a write worked within writeLife. A database that answers may be a replica, or
+// have a full disk.
 func (w *Worker) checkWrites(ctx context.Context) error {
 	w.writes.Lock()
 	defer w.writes.Unlock()

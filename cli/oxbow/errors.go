@@ -36,6 +36,10 @@ func sentence(err error) string {
 		return "the database is a read-only replica, or read-only by default: connect to the primary (" +
 			printable(err.Error()) + ")"
 	}
+	if pg != nil && (pg.Code == "26000" || pg.Code == "42P05") { // a statement does not exist, or exists already
+		return "a pooler in front of PostgreSQL does not track prepared statements: add default_query_exec_mode=exec to the " +
+			"database URL (" + printable(err.Error()) + ")"
+	}
 	return printable(err.Error())
 }
 

@@ -45,6 +45,13 @@ func TestBehindPgBouncer(t *testing.T) {
 	require.Equal(t, 1, direct.number(`select count(*) from oxbow.api_log where user_id = 'ada' and operation = 'add-memory'`))
 	require.Zero(t, stop())
 
+	forgetful := on{t, pgtest.Pooled(t, direct.dsn, "transaction")} // with pgx's prepared statements
+	var says string
+	for range 5 {
+		says += forgetful.run("recall", "ada", "walnuts").err
+	}
+	require.Contains(t, says, "add default_query_exec_mode=exec to the database URL")
+
 	refused := pooled.run("serve", "--addr", "127.0.0.1:0")
 	require.Equal(t, exitFailed, refused.code)
 	require.True(t, strings.Contains(refused.err, "must be in session mode"), refused.err)

@@ -27,7 +27,8 @@ func TestSilentServer(t *testing.T) {
 	// first, keys.
 	arguments := map[string][]string{"eval": {"--user", "ada"}, "mcp": {"--user", "ada"}, "tier": {"ada", someID, "core"},
 		"ingest": {file, "--user", "ada"}, "erase": {"ada", "--yes"}, "trait delete": {someID, "--yes"},
-		"trait edit": {someID, "--content", "x"}, "migrate down": {"--yes"}, "keys api create": {"--user", "ada", "--name", "x"}}
+		"trait edit": {someID, "--content", "x"}, "migrate down": {"--yes"},
+		"keys api create": {"--user", "ada", "--name", "x"}}
 	offline := map[string]bool{"help": true, "health": true, "keys new": true, "keys add": true, "keys encrypt": true,
 		"rotate-keys": true}
 	var waits sync.WaitGroup

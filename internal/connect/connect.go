@@ -1,5 +1,5 @@
-// Package connect configures connections to PostgreSQL. All programs of Oxbow connect through it, so that none waits for
-// ever for a server that is gone, hangs or has become read-only.
+// Package connect configures connections to PostgreSQL. All programs of Oxbow connect through it, so that none waits
+// for ever for a server that is gone, hangs or has become read-only.
 package connect
 
 import (
@@ -16,7 +16,7 @@ import (
 // Timeout limits how long connecting may take, set-up included, unless the URL has a connect_timeout.
 const Timeout = 5 * time.Second
 
-// deadAfter is for how long the other end of a connection may acknowledge nothing before the connection counts as broken.
+// deadAfter is for how long the other end of a connection may acknowledge nothing before the connection breaks.
 const deadAfter = 30 * time.Second
 
 // Pool returns the configuration of a pool of connections to the database that a URL names. Connecting is limited to 5
@@ -56,7 +56,7 @@ func Pool(url, name string, setUp ...func(context.Context, *pgx.Conn) error) (*p
 	return cfg, nil
 }
 
-// One returns the configuration of a single connection. It ignores settings of pools in the URL, such as pool_max_conns.
+// One returns the configuration of a single connection. It ignores settings of pools, such as pool_max_conns.
 func One(url, name string) (*pgx.ConnConfig, error) {
 	cfg, err := Pool(url, name)
 	if err != nil {
