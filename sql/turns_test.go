@@ -9,8 +9,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 )
 
-// wait enqueues n embed jobs of one memory for each user in turn.
-func wait(t *testing.T, tx db, n int, users ...string) {
+// enqueue enqueues n embed jobs of one memory for each user in turn.
+func enqueue(t *testing.T, tx db, n int, users ...string) {
 	t.Helper()
 	exec(t, tx, `
 		insert into oxbow.river_job (kind, queue, max_attempts, args)
@@ -86,9 +86,9 @@ func TestTakeJobsSingle(t *testing.T) {
 				}
 				for _, who := range order {
 					if who[0] == "single" {
-						wait(t, tx, 1, who...)
+						enqueue(t, tx, 1, who...)
 					} else {
-						wait(t, tx, bulk/len(who), who...)
+						enqueue(t, tx, bulk/len(who), who...)
 					}
 				}
 				if known {
@@ -121,12 +121,12 @@ func TestTakeJobsStarvesNone(t *testing.T) {
 			t.Parallel()
 			tx := pgtest.Tx(t)
 			w := batches(tx)
-			wait(t, tx, 5000, "flood")
+			enqueue(t, tx, 5000, "flood")
 			arrived, flood := map[string]int{}, 0
 			const rounds = 20
 			for round := range rounds {
 				users := many(arriving, fmt.Sprintf("round %d, user ", round))
-				wait(t, tx, 1, users...)
+				enqueue(t, tx, 1, users...)
 				for _, u := range users {
 					arrived[u] = round
 				}
@@ -150,8 +150,8 @@ func TestTakeJobsSharesEvenly(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	w := batches(tx)
-	wait(t, tx, 3000, "first")
-	wait(t, tx, 3000, "second")
+	enqueue(t, tx, 3000, "first")
+	enqueue(t, tx, 3000, "second")
 	taken := map[string]int{}
 	for range 10 {
 		for user, n := range w.take(t) {
@@ -172,10 +172,10 @@ func TestTakeJobsOnlyWhatMayRunTogether(t *testing.T) {
 		"scheduled_at = now() + interval '1 second'", "priority = 2", "state = 'scheduled'", "queue = 'extract'",
 		"args = args || jsonb_build_object('ids', repeat('1,', 109) || '1')"} {
 		user := fmt.Sprint("unfit ", n)
-		wait(t, tx, 20, user)
+		enqueue(t, tx, 20, user)
 		exec(t, tx, "update oxbow.river_job set "+change+" where args ->> 'user_id' = $1", user)
 	}
-	wait(t, tx, 300, "fit")
+	enqueue(t, tx, 300, "fit")
 	taken := batches(tx).take(t)
 	require.Greater(t, taken["fit"], 100, "%v", taken)
 	require.Equal(t, taken["fit"], total(taken), "%v", taken)
@@ -192,8 +192,8 @@ func TestTakeJobsAtOnce(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Database(t)
 	conn := connect(t, dsn)
-	wait(t, conn, 1000, "a", "b")
-	wait(t, conn, 1, "single")
+	enqueue(t, conn, 1000, "a", "b")
+	enqueue(t, conn, 1, "single")
 	single := 0
 	for range 4 {
 		taken := batches(begin(t, dsn)).take(t)
