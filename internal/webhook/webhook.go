@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"syscall"
 	"time"
@@ -26,8 +25,8 @@ var ErrGone = errors.New("the far end answered 410: it wants no more messages")
 // Sender sends messages. It is safe for concurrent use.
 type Sender struct{ client *http.Client }
 
-// NewSender returns a sender. It does not connect to private, local and link-local addresses unless private is set, and
-// follows no redirects, so that an address that an operator chose cannot lead into the network of the worker.
+// NewSender returns a sender. It connects only to public addresses unless private is set, and follows no redirects, so
+// that an address that an operator chose cannot lead into the network of the worker.
 func NewSender(private bool) *Sender {
 	dialer := &net.Dialer{Timeout: Timeout}
 	if !private {
@@ -41,21 +40,6 @@ func NewSender(private bool) *Sender {
 		},
 	}}
 }
-
-// refusePrivate returns an error for the address of a network that is not public.
-func refusePrivate(address string) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
-	}
-	if ip := at.Addr().Unmap(); !ip.IsGlobalUnicast() || ip.IsPrivate() || shared.Contains(ip) {
-		return fmt.Errorf("%s is not a public address; a worker with --webhook-private may use it", ip)
-	}
-	return nil
-}
-
-// shared is the address space that providers share among their customers (RFC 6598).
-var shared = netip.MustParsePrefix("100.64.0.0/10")
 
 // Send posts a message, which is JSON, and returns the status of the answer. Every attempt at a message has the same id.
 // The error is ErrGone, or says what went wrong: any status other than 2xx is an error.

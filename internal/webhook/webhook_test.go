@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,12 +48,56 @@ func TestSend(t *testing.T) {
 	require.ErrorIs(t, send(true, "a secret"), ErrGone)
 }
 
+// The name of an address does not count, but where it leads.
+func TestSendToName(t *testing.T) {
+	t.Parallel()
+	far := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(far.Close)
+	_, err := NewSender(false).Send(t.Context(), strings.Replace(far.URL, "127.0.0.1", "localhost", 1), []byte("a secret"),
+		"m1", time.Now(), []byte(`{}`))
+	require.ErrorContains(t, err, "is not a public address")
+}
+
+// The networks in IANA's registries, and others that are not public, with the reason.
+var notPublic = map[string]string{
+	"0.0.0.0/8": "this network", "10.0.0.0/8": "private", "100.64.0.0/10": "shared", "127.0.0.0/8": "loopback",
+	"169.254.0.0/16": "link-local", "172.16.0.0/12": "private", "192.0.0.0/24": "IETF", "192.0.2.0/24": "TEST-NET-1",
+	"192.31.196.0/24": "AS112", "192.52.193.0/24": "AMT", "192.88.99.0/24": "6to4 relay", "192.168.0.0/16": "private",
+	"192.175.48.0/24": "AS112", "198.18.0.0/15": "benchmark", "198.51.100.0/24": "TEST-NET-2",
+	"203.0.113.0/24": "TEST-NET-3", "224.0.0.0/4": "multicast", "240.0.0.0/4": "reserved",
+	"255.255.255.255/32": "broadcast",
+
+	"::/128": "unspecified", "::1/128": "loopback", "::/96": "IPv4-compatible", "::ffff:0:0:0/96": "IPv4-translated",
+	"64:ff9b::/96": "NAT64", "64:ff9b:1::/48": "local NAT64", "100::/64": "discard", "100:0:0:1::/64": "dummy",
+	"2001::/23": "IETF", "2001::/32": "Teredo", "2001:1::/32": "anycast", "2001:2::/48": "benchmark", "2001:3::/32": "AMT",
+	"2001:4:112::/48": "AS112", "2001:10::/28": "ORCHID", "2001:20::/28": "ORCHIDv2", "2001:30::/28": "drones",
+	"2001:db8::/32": "documentation", "2002::/16": "6to4", "2620:4f:8000::/48": "AS112", "3ffe::/16": "6bone",
+	"3fff::/20": "documentation", "4000::/2": "not assigned", "5f00::/16": "segment routing", "8000::/1": "not assigned",
+	"fc00::/7": "unique local", "fe80::/10": "link-local", "fec0::/10": "site-local", "ff00::/8": "multicast",
+}
+
 func TestRefusePrivate(t *testing.T) {
 	t.Parallel()
-	for address, public := range map[string]bool{"93.184.216.34:443": true, "[2606:2800:220:1::1]:80": true,
-		"10.1.2.3:80": false, "192.168.1.1:80": false, "172.20.0.1:80": false, "127.0.0.1:80": false, "[::1]:80": false,
-		"169.254.169.254:80": false, "[fe80::1]:80": false, "[fd00::1]:80": false, "0.0.0.0:80": false,
-		"100.64.0.1:80": false, "224.0.0.1:80": false, "[::ffff:10.0.0.1]:80": false} {
-		require.Equal(t, public, refusePrivate(address) == nil, address)
+	refused := func(ip netip.Addr) bool { return refusePrivate(netip.AddrPortFrom(ip, 443).String()) != nil }
+	for network, why := range notPublic {
+		p := netip.MustParsePrefix(network)
+		last := p.Addr().AsSlice()
+		for bit := p.Bits(); bit < 8*len(last); bit++ {
+			last[bit/8] |= 0x80 >> (bit % 8)
+		}
+		end, _ := netip.AddrFromSlice(last)
+		for _, ip := range []netip.Addr{p.Addr(), end} {
+			require.True(t, refused(ip), "%s, %s", ip, why)
+			if ip.Is4() { // as an address of IPv6 that means it
+				require.True(t, refused(netip.AddrFrom16(ip.As16())), "mapped %s, %s", ip, why)
+			}
+		}
+	}
+	require.True(t, refused(netip.MustParseAddr("2606:4700::1%eth0")), "with a zone")
+	for _, text := range []string{"1.0.0.1", "9.255.255.255", "11.0.0.0", "93.184.216.34", "100.63.255.255", "100.128.0.0",
+		"126.255.255.255", "128.0.0.0", "169.253.255.255", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.1.0",
+		"192.167.255.255", "198.17.255.255", "198.20.0.0", "223.255.255.255", "::ffff:93.184.216.34", "2001:200::",
+		"2001:db7::1", "2001:4860:4860::8888", "2003::", "2606:2800:220:1::1", "3ffd::1"} {
+		require.False(t, refused(netip.MustParseAddr(text)), text)
 	}
 }
