@@ -19,6 +19,8 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/oxbow-memory/oxbow/internal/listen"
 )
 
 // tracerName is the instrumentation scope of the server's spans.
@@ -118,7 +120,7 @@ func (s *Server) serveMetrics(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve metrics on %q: %w", s.cfg.MetricsAddr, err)
 	}
-	server := &http.Server{Handler: s.Metrics(), ReadHeaderTimeout: headerTimeout}
+	server := listen.New(listen.Config{Handler: s.Metrics(), Logger: s.log})
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			s.log.ErrorContext(ctx, "stopped serving metrics", "error", err)

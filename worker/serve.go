@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/oxbow-memory/oxbow/internal/listen"
 )
 
 // serve serves Config.HealthAddr and Config.MetricsAddr until stop is called. The addresses may be equal.
@@ -48,7 +49,7 @@ func (w *Worker) serveOn(ctx context.Context, what, addr string, handler http.Ha
 	if err != nil {
 		return nil, fmt.Errorf("serve %s on %q: %w", what, addr, err)
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+	server := listen.New(listen.Config{Handler: handler, Logger: w.log})
 	go func() {
 		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			w.log.ErrorContext(ctx, "stopped serving "+what, "error", err)

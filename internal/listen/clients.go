@@ -1,0 +1,197 @@
+package listen
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Trust says that the connection of a request has sent a valid credential.
+func Trust(ctx context.Context) {
+	if c, ok := ctx.Value(clientKey{}).(*client); ok {
+		c.trusted.Store(true)
+	}
+}
+
+type clientKey struct{}
+
+// client is a connection.
+type client struct {
+	net.Conn
+	from    netip.Prefix // not valid for a proxy
+	all     *clients
+	place   *list.Element
+	trusted atomic.Bool
+	idle    atomic.Bool
+}
+
+func (c *client) Close() error {
+	c.all.remove(c)
+	return c.Conn.Close()
+}
+
+// CloseWrite lets http.Server send an answer to a client whose request it does not read to the end.
+func (c *client) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// clients are the open connections.
+type clients struct {
+	max, perAddress int
+	proxy           func(netip.Addr) bool
+	log             *slog.Logger
+	warn            *rate.Limiter
+
+	mu   sync.Mutex
+	open list.List // of *client, the oldest first
+	each map[netip.Prefix]int
+}
+
+// warnEvery is how often a problem that repeats is logged.
+const warnEvery = 10 * time.Second
+
+func newClients(cfg Config) *clients {
+	c := &clients{max: cfg.MaxClients, perAddress: cfg.MaxPerAddress, proxy: cfg.Proxy, log: cfg.Logger,
+		warn: rate.NewLimiter(rate.Every(warnEvery), 1), each: map[netip.Prefix]int{}}
+	if c.max == 0 {
+		c.max = 100
+	}
+	if c.perAddress == 0 {
+		c.perAddress = c.max
+	}
+	return c
+}
+
+// Network returns the network that a remote address counts for: the address or, of IPv6, the network of 64 bits, which
+// one host may have.
+func Network(address netip.Addr) netip.Prefix {
+	address = address.Unmap().WithZone("")
+	network, _ := address.Prefix(min(address.BitLen(), 64))
+	return network
+}
+
+// add adds a connection and returns it, or nil if there is no place for it. Then, or if another connection had to make
+// place, that one is closed.
+func (l *clients) add(connection net.Conn) *client {
+	c := &client{Conn: connection, all: l}
+	if remote, err := netip.ParseAddrPort(connection.RemoteAddr().String()); err == nil &&
+		(l.proxy == nil || !l.proxy(remote.Addr().Unmap())) {
+		c.from = Network(remote.Addr())
+	}
+	l.mu.Lock()
+	var other *client
+	fits := true
+	switch {
+	case c.from.IsValid() && l.each[c.from] >= l.perAddress:
+		other = l.worst(func(o *client) bool { return o.from == c.from })
+		fits = other != nil
+	case l.open.Len() >= l.max:
+		other = l.worst(nil)
+		fits = other != nil
+	}
+	if other != nil {
+		l.removeLocked(other)
+	}
+	if fits {
+		c.place = l.open.PushBack(c)
+		l.each[c.from]++
+	}
+	l.mu.Unlock()
+	if fits && other == nil {
+		return c
+	}
+	l.warned("there are too many connections: closed one", "address", connection.RemoteAddr().String())
+	if !fits {
+		_ = connection.Close()
+		return nil
+	}
+	_ = other.Conn.Close()
+	return c
+}
+
+// worst returns the connection that ends first among some, or all if among is nil: the oldest without a credential or, if
+// all have one, the oldest idle one. It returns nil if all are busy.
+func (l *clients) worst(among func(*client) bool) (idle *client) {
+	for e := l.open.Front(); e != nil; e = e.Next() {
+		c := e.Value.(*client) //nolint:forcetypeassert // the list has no others
+		switch {
+		case among != nil && !among(c):
+		case !c.trusted.Load():
+			return c
+		case idle == nil && c.idle.Load():
+			idle = c
+		}
+	}
+	return idle
+}
+
+func (l *clients) remove(c *client) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.removeLocked(c)
+}
+
+func (l *clients) removeLocked(c *client) {
+	if c.place == nil {
+		return
+	}
+	l.open.Remove(c.place)
+	c.place = nil
+	if l.each[c.from]--; l.each[c.from] == 0 {
+		delete(l.each, c.from)
+	}
+}
+
+func (l *clients) warned(text string, args ...any) {
+	if l.warn.Allow() {
+		l.log.Warn(text, args...)
+	}
+}
+
+// limited accepts connections within the limits.
+type limited struct {
+	net.Listener
+	clients *clients
+}
+
+func (l *limited) Accept() (net.Conn, error) {
+	for {
+		connection, err := l.Listener.Accept()
+		if err != nil {
+			l.failed(err)
+			return nil, err // http.Server waits and tries again, if that can help
+		}
+		if c := l.clients.add(connection); c != nil {
+			return c, nil
+		}
+	}
+}
+
+// failed logs an error. Without a free file descriptor it ends a connection, so that the next can be accepted.
+func (l *limited) failed(err error) {
+	if errors.Is(err, net.ErrClosed) {
+		return
+	}
+	l.clients.warned("cannot accept a connection", "error", err)
+	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+		return
+	}
+	l.clients.mu.Lock()
+	worst := l.clients.worst(nil)
+	l.clients.mu.Unlock()
+	if worst != nil {
+		_ = worst.Close()
+	}
+}
