@@ -128,7 +128,7 @@ func (m *mcpServer) as(ctx context.Context, r mcp.Request, operation string,
 	f func(ctx context.Context, user string) (target string, err error),
 ) error {
 	who := m.callerOf(ctx, r)
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, who), requestTimeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, who), m.cfg.timeout)
 	defer cancel()
 	ctx, ended := m.observe(ctx, surfaceMCP, operation)
 	status := http.StatusOK

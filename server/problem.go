@@ -68,6 +68,9 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 	if bad, ok := errors.AsType[*documents.Error](err); ok {
 		return huma.Error422UnprocessableEntity(bad.Error())
 	}
+	if limited, ok := errors.AsType[*retryAfter](err); ok {
+		return huma.Error429TooManyRequests(limited.Error())
+	}
 	if store.IsDeadlock(err) {
 		return huma.Error503ServiceUnavailable("the request met another one: try again")
 	}
@@ -103,7 +106,7 @@ const retrySoon = "1"
 // withHeaders adds the headers of a problem inside huma.
 func withHeaders(p huma.StatusError) error {
 	switch p.GetStatus() {
-	case http.StatusServiceUnavailable:
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {retrySoon}})
 	case http.StatusUnauthorized: // the key ended while it was remembered
 		return huma.ErrorWithHeaders(p, http.Header{"WWW-Authenticate": {challenge + invalidToken}})

@@ -23,6 +23,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/listen"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -58,9 +59,13 @@ type Config struct {
 	MCPSessions time.Duration
 	// MCPMaxSessions is how many sessions of MCP this process keeps; a client beyond them is refused. Default: 20,000.
 	MCPMaxSessions int
-	// RequestsPerSecond limits the requests of one key or token's user in this process, and those with invalid
-	// credentials from one address. Bursts may be twice as large. Default: 100.
+	// RequestsPerSecond limits the requests of one key for one user, or of one token's user, in this process, and those
+	// with invalid credentials from one address. Bursts may be twice as large. A key may make ten times as many for all
+	// its users. Default: 100.
 	RequestsPerSecond float64
+	// MaxClients is the maximum number of connections, and MaxClientsPerAddress that of one remote address other than a
+	// trusted proxy's. At the limit, the oldest connection without a valid credential is closed. Default: 5,000 and 1,000.
+	MaxClients, MaxClientsPerAddress int
 	// TrustedProxies are the addresses of proxies whose header X-Forwarded-For counts. Default: none.
 	TrustedProxies []netip.Prefix
 	// StopTimeout is how long Run waits for running requests when it ends. Default: 30 seconds.
@@ -73,14 +78,15 @@ type Config struct {
 	Version string
 	// Logger logs failures. Default: slog.Default().
 	Logger *slog.Logger
+
+	timeout time.Duration // of a request; tests shorten it
 }
 
 // The limits of a request.
 const (
-	requestTimeout = 30 * time.Second
-	headerTimeout  = 10 * time.Second
-	idleTimeout    = 2 * time.Minute
+	requestTimeout = listen.Timeout
 	connectTimeout = 5 * time.Second
+	ownConnections = 4        // to the database, for keys, log and operators
 	maxBody        = 2 << 20  // bytes; content has at most 1 MiB, and JSON may need more for it
 	maxBulkBody    = 32 << 20 // bytes, for requests with many memories or messages
 )
@@ -94,9 +100,13 @@ type Server struct {
 	client   *oxbow.Client // on app
 	operator *oxbow.Client // on own
 	keys     *keys
+	sessions *keys   // of the pages
 	tokens   *tokens // nil without an issuer
-	limits   *limits // by key, and by address for invalid ones
+	limits   *limits // by key and user, and by address for invalid ones
+	totals   *limits // by key
 	logins   *limits // by address
+	shares   *shares // of connections for requests
+	lookups  *shares // of those that find credentials
 	audit    *audit
 	health   health
 	metrics  *metrics // nil over stdio
@@ -111,7 +121,7 @@ type Server struct {
 }
 
 func newServer(cfg Config) *Server {
-	s := &Server{cfg: cfg.withDefaults(), keys: newKeys()}
+	s := &Server{cfg: cfg.withDefaults(), keys: newKeys(), sessions: newKeys()}
 	s.log, s.cors = s.cfg.Logger, newCORS(s.cfg.Origins)
 	s.tracer = s.cfg.TracerProvider.Tracer(tracerName)
 	s.stopping, s.stop = context.WithCancel(context.Background())
@@ -138,6 +148,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.tokens = newTokens(s.cfg)
 	s.limits = newLimits(s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*s.cfg.RequestsPerSecond))))
+	s.totals = newLimits(usersOfKey*s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*usersOfKey*s.cfg.RequestsPerSecond))))
+	s.shares, s.lookups = newShares(s.cfg.Connections), newShares(ownConnections)
 	s.logins = newLimits(loginsPerSecond, 10*loginsPerSecond)
 	s.audit = newAudit(func(ctx context.Context, entries []store.Access) error {
 		return store.LogAccess(ctx, s.own, entries)
@@ -175,6 +187,15 @@ func (cfg Config) withDefaults() Config {
 	if cfg.RequestsPerSecond == 0 {
 		cfg.RequestsPerSecond = 100
 	}
+	if cfg.MaxClients == 0 {
+		cfg.MaxClients = 5000
+	}
+	if cfg.MaxClientsPerAddress == 0 {
+		cfg.MaxClientsPerAddress = 1000
+	}
+	if cfg.timeout == 0 {
+		cfg.timeout = requestTimeout
+	}
 	if cfg.MCPMaxSessions == 0 {
 		cfg.MCPMaxSessions = 20_000
 	}
@@ -194,7 +215,7 @@ func (cfg Config) withDefaults() Config {
 }
 
 func (s *Server) connect(ctx context.Context) (err error) {
-	if s.own, err = poolAs(ctx, s.cfg.DatabaseURL, "oxbow_operator", 4); err != nil {
+	if s.own, err = poolAs(ctx, s.cfg.DatabaseURL, "oxbow_operator", ownConnections); err != nil {
 		return err
 	}
 	if s.app, err = poolAs(ctx, s.cfg.DatabaseURL, "oxbow_app", s.cfg.Connections); err != nil {
@@ -265,12 +286,8 @@ func (s *Server) Run(ctx context.Context, started func(net.Addr)) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{
-		Handler:           s.handler,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // broken connections
-	}
+	server := listen.New(listen.Config{Handler: s.handler, Logger: s.log, Timeout: s.cfg.timeout, Proxy: s.isProxy,
+		MaxClients: s.cfg.MaxClients, MaxPerAddress: s.cfg.MaxClientsPerAddress})
 	server.RegisterOnShutdown(s.stop)
 	stopMetrics, err := s.serveMetrics(ctx)
 	if err != nil {
