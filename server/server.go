@@ -79,7 +79,7 @@ type Config struct {
 	// Logger logs failures. Default: slog.Default().
 	Logger *slog.Logger
 
-	timeout time.Duration // of a request; tests shorten it
+	timeout, wait time.Duration // of a request, and for its turn; tests shorten them
 }
 
 // The limits of a request.
@@ -149,7 +149,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.tokens = newTokens(s.cfg)
 	s.limits = newLimits(s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*s.cfg.RequestsPerSecond))))
 	s.totals = newLimits(usersOfKey*s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*usersOfKey*s.cfg.RequestsPerSecond))))
-	s.shares, s.lookups = newShares(s.cfg.Connections), newShares(ownConnections)
+	s.shares, s.lookups = newShares(s.cfg.Connections, s.cfg.wait), newShares(ownConnections, s.cfg.wait)
 	s.logins = newLimits(loginsPerSecond, 10*loginsPerSecond)
 	s.audit = newAudit(func(ctx context.Context, entries []store.Access) error {
 		return store.LogAccess(ctx, s.own, entries)
@@ -195,6 +195,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.timeout == 0 {
 		cfg.timeout = requestTimeout
+	}
+	if cfg.wait == 0 {
+		cfg.wait = shareWait
 	}
 	if cfg.MCPMaxSessions == 0 {
 		cfg.MCPMaxSessions = 20_000

@@ -27,12 +27,14 @@ type share struct {
 	requests    *semaphore.Weighted
 	connections *semaphore.Weighted // to the database
 	key         *share              // of the key for all users; may be nil
+	wait        time.Duration       // for a turn
 	uses        int                 // running requests; without one, the share is forgotten
 }
 
 // shares are the shares in use.
 type shares struct {
 	one, all int64 // connections of a key for one user, and for all
+	wait     time.Duration
 
 	mu   sync.Mutex
 	each map[bucket]*share
@@ -41,18 +43,19 @@ type shares struct {
 
 // newShares divides connections to the database: one key for one user may have half of them, and for all its users three
 // quarters, rounded up.
-func newShares(connections int) *shares {
+func newShares(connections int, wait time.Duration) *shares {
 	n := int64(connections)
-	return &shares{one: (n + 1) / 2, all: (3*n + 3) / 4, each: map[bucket]*share{}, keys: map[uuid.UUID]*share{}}
+	return &shares{one: (n + 1) / 2, all: (3*n + 3) / 4, wait: wait,
+		each: map[bucket]*share{}, keys: map[uuid.UUID]*share{}}
 }
 
 // use returns the share of a bucket. leave ends its use.
 func (s *shares) use(whose bucket) (_ *share, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := use(s.each, whose, s.one)
+	one := use(s.each, whose, s.one, s.wait)
 	if whose.key != uuid.Nil {
-		one.key = use(s.keys, whose.key, s.all)
+		one.key = use(s.keys, whose.key, s.all, s.wait)
 	}
 	return one, func() {
 		s.mu.Lock()
@@ -64,10 +67,11 @@ func (s *shares) use(whose bucket) (_ *share, leave func()) {
 	}
 }
 
-func use[K comparable](all map[K]*share, whose K, connections int64) *share {
+func use[K comparable](all map[K]*share, whose K, connections int64, wait time.Duration) *share {
 	found := all[whose]
 	if found == nil {
-		found = &share{requests: semaphore.NewWeighted(maxInFlight), connections: semaphore.NewWeighted(connections)}
+		found = &share{requests: semaphore.NewWeighted(maxInFlight), connections: semaphore.NewWeighted(connections),
+			wait: wait}
 		all[whose] = found
 	}
 	found.uses++
@@ -87,7 +91,7 @@ func (s *Server) begin(r *http.Request, c caller) (_ context.Context, end func()
 	var leave func()
 	c.share, leave = s.shares.use(c.bucket())
 	weight := weightOf(r)
-	if err := turn(r.Context(), c.share.requests, weight); err != nil {
+	if err := c.share.turn(r.Context(), c.share.requests, weight); err != nil {
 		leave()
 		return nil, nil, err
 	}
@@ -106,11 +110,11 @@ func (s *share) connect(ctx context.Context) (done func(), err error) {
 	if s == nil {
 		return func() {}, nil
 	}
-	if err := turn(ctx, s.connections, 1); err != nil {
+	if err := s.turn(ctx, s.connections, 1); err != nil {
 		return nil, err
 	}
 	if s.key != nil {
-		if err := turn(ctx, s.key.connections, 1); err != nil {
+		if err := s.turn(ctx, s.key.connections, 1); err != nil {
 			s.connections.Release(1)
 			return nil, err
 		}
@@ -124,11 +128,11 @@ func (s *share) connect(ctx context.Context) (done func(), err error) {
 }
 
 // turn waits, but not long. Then it returns a *retryAfter.
-func turn(ctx context.Context, of *semaphore.Weighted, n int64) error {
+func (s *share) turn(ctx context.Context, of *semaphore.Weighted, n int64) error {
 	if of.TryAcquire(n) {
 		return nil
 	}
-	waiting, cancel := context.WithTimeout(ctx, shareWait)
+	waiting, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
 	if err := of.Acquire(waiting, n); err != nil && ctx.Err() == nil {
 		return &retryAfter{time.Second}
