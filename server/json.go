@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -67,7 +68,7 @@ func boundedFormats(formats map[string]huma.Format) map[string]huma.Format {
 // The limits of a problem.
 const (
 	maxErrors = 20  // that it lists
-	maxValue  = 200 // bytes of a value that it repeats
+	maxValue  = 200 // bytes of each text, and of a value that it repeats
 )
 
 // shortenProblem lets no answer grow with what is wrong in a request.
@@ -81,19 +82,22 @@ func shortenProblem(_ huma.Context, _ string, v any) (any, error) {
 			&huma.ErrorDetail{Message: strconv.Itoa(n-maxErrors) + " more errors"})
 	}
 	for _, e := range problem.Errors {
-		if text, ok := e.Value.(string); ok && len(text) > maxValue {
-			e.Value = string(bytes.ToValidUTF8([]byte(text[:maxValue]), nil)) + "…"
-		} else if !ok && e.Value != nil && !small(e.Value) {
+		e.Location, e.Message = beginning(e.Location), beginning(e.Message)
+		if text, ok := e.Value.(string); ok {
+			e.Value = beginning(text)
+		} else if text, err := json.Marshal(e.Value); err != nil || len(text) > maxValue {
 			e.Value = nil
 		}
 	}
 	return v, nil
 }
 
-// small reports whether a value has at most maxValue bytes as JSON.
-func small(v any) bool {
-	text, err := json.Marshal(v)
-	return err == nil && len(text) <= maxValue
+// beginning returns the beginning of a text.
+func beginning(text string) string {
+	if len(text) <= maxValue {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxValue], "") + "…"
 }
 
 // readJSON reads a body of at most maxBody bytes, and puts it back.
