@@ -350,7 +350,7 @@ func TestRequestsAtOnce(t *testing.T) {
 		header string
 		fit    int
 	}{
-		"small": {"Content-Length: 1000\r\n", 64}, "large": {"Content-Length: 33554432\r\n", 1},
+		"small": {"Content-Length: 1000\r\n", 128}, "large": {"Content-Length: 33554432\r\n", 1},
 		"unknown": {"Transfer-Encoding: chunked\r\n", 8},
 	} {
 		unfinished := target{method: http.MethodPost, path: "/v1/users/" + name + "/memories/batch",

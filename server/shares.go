@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// maxInFlight is what the requests of one key for one user may weigh that run at once. A request weighs 1, and 1 for
-	// each MiB of its body.
-	maxInFlight = 64
+	// maxInFlight is what the requests of one key for one user may weigh that run at once. A request weighs 1, and 2 for
+	// each MiB of its body, so that a largest one runs alone: decoded, it needs several times its size.
+	maxInFlight = 128
 	// unknownWeight is that of a request whose body has no length.
-	unknownWeight = 8
+	unknownWeight = 16
 	// shareWait is how long a request waits for its turn.
 	shareWait = 2 * time.Second
 )
@@ -102,7 +102,7 @@ func weightOf(r *http.Request) int64 {
 	if r.ContentLength < 0 {
 		return unknownWeight
 	}
-	return min(1+r.ContentLength>>20, maxInFlight)
+	return min(1+r.ContentLength>>19, maxInFlight)
 }
 
 // connect waits until the caller may use another connection to the database. done gives it back.
