@@ -61,10 +61,11 @@ func (s *Server) authenticate(r *http.Request, user string, named bool) (caller,
 // identifyFrom is identify for a request. It refuses an address with too many invalid credentials before it asks the
 // database whose the next one is.
 func (s *Server) identifyFrom(r *http.Request, credential string) (caller, error) {
-	c, known := s.keys.find(credential)
-	if known && c.role != store.RoleOperator {
-		return c, nil
+	recent, known := s.keys.find(credential)
+	if known && recent.fresh() {
+		return recent.caller, nil
 	}
+	var c caller
 	err := s.find(r, s.keys, credential, func(ctx context.Context) (err error) {
 		c, err = s.identify(ctx, credential)
 		return err
@@ -78,7 +79,7 @@ func (s *Server) find(r *http.Request, recent *keys, credential string, f func(c
 	from := bucket{address: s.remote(r)}
 	whose, check := from, func() error { return s.limits.check(from) }
 	if c, known := recent.find(credential); known {
-		whose, check = c.bucket(), func() error { return s.check(c) }
+		whose, check = c.bucket(), func() error { return s.check(c.caller) }
 	}
 	share, leave := s.lookups.use(whose)
 	defer leave()
@@ -93,6 +94,7 @@ func (s *Server) find(r *http.Request, recent *keys, credential string, f func(c
 	err = f(r.Context())
 	if errors.Is(err, errNoCredential) || errors.Is(err, store.ErrNoKey) {
 		_ = s.limits.take(from)
+		recent.remove(credential)
 	}
 	return err
 }

@@ -242,6 +242,25 @@ func TestInvalidCredentialsAskNobody(t *testing.T) {
 	require.Equal(t, fetched, i.fetched.Load())
 }
 
+// A session that was valid goes on although its address sends others that are not, until it ends.
+func TestKnownSessionsGoOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *server.Config) { c.RequestsPerSecond = 2 })
+	id, err := store.CreatePageSession(t.Context(), b.pool, "ada", uuid.Nil, time.Hour)
+	require.NoError(t, err)
+	visit := func(id string) int {
+		return b.do(t, "", http.MethodGet, "/login", nil, "Cookie", "oxbow-session="+id).status
+	}
+	require.Equal(t, 200, visit(id), "after a redirect")
+	attack := func() {
+		require.Eventually(t, func() bool { return visit(uuid.NewString()) == 429 }, waitAtMost, time.Millisecond)
+	}
+	attack()
+	require.Equal(t, 200, visit(id))
+	require.NoError(t, store.DeletePageSession(t.Context(), b.pool, id))
+	require.Eventually(t, func() bool { return visit(id) == 429 }, waitAtMost, time.Millisecond)
+}
+
 // One key and user cannot take all connections to the database with slow requests, on any surface.
 func TestShareOfConnections(t *testing.T) {
 	t.Parallel()

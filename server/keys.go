@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	keyLife = 10 * time.Second // for which the holder of a key is remembered
+	keyLife = 10 * time.Second // for which a request need not look its key up
 	maxKeys = 10_000           // of the remembered keys; then all are looked up again
 )
 
-// keys remembers whose the recent keys are, so that a request need not look its key up. Whether the key is still valid
-// is a question to the database in each transaction; see guarded.
+// keys remembers whose the recent keys are, or sessions of the pages: a request need not look its key up each time, and
+// an address that sends invalid ones does not stop those that were valid. Whether a key is still valid is a question to
+// the database in each transaction; see guarded.
 type keys struct {
 	mu     sync.Mutex
 	recent map[[sha256.Size]byte]recentKey // by the hash of the whole text
@@ -29,27 +30,36 @@ type keys struct {
 
 type recentKey struct {
 	caller
-	until time.Time
+	at time.Time // when it was found to be valid
 }
+
+// fresh reports whether a request need not look a key up. Operators' keys are looked up each time, because operators ask
+// questions outside guarded transactions.
+func (k recentKey) fresh() bool { return k.role != store.RoleOperator && time.Since(k.at) < keyLife }
 
 func newKeys() *keys { return &keys{recent: map[[sha256.Size]byte]recentKey{}} }
 
-func (k *keys) find(text string) (caller, bool) {
+func (k *keys) find(text string) (recentKey, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	found, ok := k.recent[sha256.Sum256([]byte(text))]
-	return found.caller, ok && time.Now().Before(found.until)
+	return found, ok
 }
 
-// add remembers a key. That of an operator is looked up again, because operators ask questions outside guarded
-// transactions.
 func (k *keys) add(text string, c caller) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.recent) >= maxKeys {
 		clear(k.recent)
 	}
-	k.recent[sha256.Sum256([]byte(text))] = recentKey{c, time.Now().Add(keyLife)}
+	k.recent[sha256.Sum256([]byte(text))] = recentKey{c, time.Now()}
+}
+
+// remove forgets a credential that is not valid any more.
+func (k *keys) remove(text string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.recent, sha256.Sum256([]byte(text)))
 }
 
 // forget forgets a key that has ended.
