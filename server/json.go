@@ -14,8 +14,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// The limits of JSON in a request. They bound the memory of what it is decoded to, which may need 50 times as much as the
-// text.
+// The limits of JSON in a request. They bound the memory of what it is decoded to, which may need 50 times as much as
+// the text.
 const (
 	maxDepth  = 100     // levels
 	maxValues = 100_000 // values, including those of objects and lists in others

@@ -33,8 +33,8 @@ type recentKey struct {
 	at time.Time // when it was found to be valid
 }
 
-// fresh reports whether a request need not look a key up. Operators' keys are looked up each time, because operators ask
-// questions outside guarded transactions.
+// fresh reports whether a request need not look a key up. Operators' keys are looked up each time, because operators
+// ask questions outside guarded transactions.
 func (k recentKey) fresh() bool { return k.role != store.RoleOperator && time.Since(k.at) < keyLife }
 
 func newKeys() *keys { return &keys{recent: map[[sha256.Size]byte]recentKey{}} }
@@ -73,9 +73,9 @@ func (k *keys) forget(id uuid.UUID) {
 	}
 }
 
-// guarded is the database of requests. A caller has at most its share of the connections. Each transaction, statement or batch of a request with a key fails with
-// store.ErrNoKey if the key has ended, which costs no round trip. Query and QueryRow are not guarded: outside a
-// transaction no user is set, so they see no user's data.
+// guarded is the database of requests. A caller has at most its share of the connections. Each transaction, statement
+// or batch of a request with a key fails with store.ErrNoKey if the key has ended, which costs no round trip. Query and
+// QueryRow are not guarded: outside a transaction no user is set, so they see no user's data.
 type guarded struct{ *pgxpool.Pool }
 
 func (g guarded) BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error) {

@@ -17,8 +17,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/listen"
 )
 
-// bucket is whose requests are limited together: those of a key for one user, of a user with tokens of the issuer, those
-// of a key for all users, or those with invalid credentials from an address.
+// bucket is whose requests are limited together: those of a key for one user, of a user with tokens of the issuer, of a
+// key for all users, or those with invalid credentials from an address.
 type bucket struct {
 	key     uuid.UUID
 	user    string

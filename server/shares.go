@@ -41,8 +41,8 @@ type shares struct {
 	keys map[uuid.UUID]*share
 }
 
-// newShares divides connections to the database: one key for one user may have half of them, and for all its users three
-// quarters, rounded up.
+// newShares divides connections to the database: one key for one user may have half of them, and for all its users
+// three quarters, rounded up.
 func newShares(connections int, wait time.Duration) *shares {
 	n := int64(connections)
 	return &shares{one: (n + 1) / 2, all: (3*n + 3) / 4, wait: wait,

@@ -96,6 +96,9 @@ func (v *visit) fail(err error) {
 		status, shown = formStatus(err), problem{"refused", err.Error()}
 	default:
 		status, shown.Detail = v.site.Host.Problem(v.Context(), err)
+		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+			v.w.Header().Set("Retry-After", "1")
+		}
 		switch {
 		case status == http.StatusNotFound:
 			shown.Key = "not_found"
