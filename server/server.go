@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -87,6 +88,7 @@ const (
 	requestTimeout = listen.Timeout
 	connectTimeout = 5 * time.Second
 	ownConnections = 4        // to the database, for keys, log and operators
+	otherFiles     = 64       // that the process needs beside connections
 	maxBody        = 2 << 20  // bytes; content has at most 1 MiB, and JSON may need more for it
 	maxBulkBody    = 32 << 20 // bytes, for requests with many memories or messages
 )
@@ -282,6 +284,21 @@ func (s *Server) close() {
 // Handler returns the handler of all routes.
 func (s *Server) Handler() http.Handler { return s.handler }
 
+// maxClients is Config.MaxClients, or less if the process may not open that many files. Without some for the database,
+// clients could stop the server.
+func (s *Server) maxClients(ctx context.Context) int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return s.cfg.MaxClients
+	}
+	fit := int(min(files.Cur, math.MaxInt32)) - s.cfg.Connections - ownConnections - otherFiles
+	if fit >= s.cfg.MaxClients {
+		return s.cfg.MaxClients
+	}
+	s.log.WarnContext(ctx, "the limit of open files allows fewer clients", "files", files.Cur, "clients", max(1, fit))
+	return max(1, fit)
+}
+
 // Run listens and serves until ctx ends; then running requests may finish. started, if not nil, is called with the
 // address once it listens.
 func (s *Server) Run(ctx context.Context, started func(net.Addr)) error {
@@ -290,7 +307,7 @@ func (s *Server) Run(ctx context.Context, started func(net.Addr)) error {
 		return err
 	}
 	server := listen.New(listen.Config{Handler: s.handler, Logger: s.log, Timeout: s.cfg.timeout, Proxy: s.isProxy,
-		MaxClients: s.cfg.MaxClients, MaxPerAddress: s.cfg.MaxClientsPerAddress})
+		MaxClients: s.maxClients(ctx), MaxPerAddress: s.cfg.MaxClientsPerAddress})
 	server.RegisterOnShutdown(s.stop)
 	stopMetrics, err := s.serveMetrics(ctx)
 	if err != nil {
