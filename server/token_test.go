@@ -26,8 +26,9 @@ type issuer struct {
 	signer  jose.Signer
 	fetched atomic.Int64 // how often its keys were asked for
 
-	mu  sync.Mutex
-	key jose.JSONWebKey
+	mu   sync.Mutex
+	key  jose.JSONWebKey
+	down atomic.Bool // it does not send its keys
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -41,6 +42,10 @@ func newIssuer(t *testing.T) *issuer {
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.fetched.Add(1)
+		if i.down.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{i.key.Public()}})
@@ -192,4 +197,16 @@ func TestAddressesMustBeVerified(t *testing.T) {
 		require.Equal(t, c.status, b.do(t, token, http.MethodGet, "/v1/settings", nil).status, "%+v", c)
 		require.Equal(t, c.status, b.ask(t, "/mcp", map[string]string{"Authorization": "Bearer " + token}).status, "%+v", c)
 	}
+}
+
+// While the provider does not send its keys, nobody knows whether a token is valid.
+func TestIssuerWithoutKeys(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	b := setup(t, func(c *server.Config) { c.Issuer, c.Audience = i.url, "oxbow" })
+	status := func() int { return b.do(t, i.token(t, "ada", nil), http.MethodGet, "/v1/settings", nil).status }
+	i.down.Store(true)
+	require.Equal(t, 503, status())
+	i.down.Store(false)
+	require.Eventually(t, func() bool { return status() == 200 }, waitAtMost, tick)
 }

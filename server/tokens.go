@@ -25,6 +25,7 @@ const (
 // tokens verifies the tokens of an OpenID provider.
 type tokens struct {
 	issuer, audience, claim string
+	documents               *sparing // of the provider
 
 	mu     sync.Mutex
 	found  *oidc.Provider // nil until it was reached
@@ -36,7 +37,8 @@ func newTokens(cfg Config) *tokens {
 	if cfg.Issuer == "" {
 		return nil
 	}
-	return &tokens{issuer: cfg.Issuer, audience: cfg.Audience, claim: cfg.UserClaim}
+	return &tokens{issuer: cfg.Issuer, audience: cfg.Audience, claim: cfg.UserClaim,
+		documents: &sparing{kept: map[string]*kept{}}}
 }
 
 func (t *tokens) identify(ctx context.Context, token string) (caller, error) {
@@ -45,7 +47,9 @@ func (t *tokens) identify(ctx context.Context, token string) (caller, error) {
 		return caller{}, errNoIssuer
 	}
 	verified, err := provider.Verifier(&oidc.Config{ClientID: t.audience}).Verify(ctx, token)
-	if err != nil {
+	if err != nil && t.documents.missing() { // perhaps the key is among those that the provider did not send
+		return caller{}, errNoIssuer
+	} else if err != nil {
 		return caller{}, errNoCredential
 	}
 	user, err := t.userOf(verified)
@@ -77,8 +81,7 @@ func (t *tokens) provider(ctx context.Context) (_ *oidc.Provider, err error) {
 	defer t.mu.Unlock()
 	if t.found == nil && time.Since(t.tried) > issuerRetry {
 		// The provider keeps its context, and the client in it, for later requests of keys.
-		ctx = oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Timeout: issuerTimeout,
-			Transport: &sparing{kept: map[string]*kept{}}})
+		ctx = oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Timeout: issuerTimeout, Transport: t.documents})
 		t.found, t.failed = oidc.NewProvider(ctx, t.issuer)
 		t.tried = time.Now()
 	}
@@ -124,8 +127,22 @@ func fetch(r *http.Request) *kept {
 		_ = k.answer.Body.Close()
 	}
 	k.until = time.Now().Add(issuerRetry)
-	if k.err == nil && k.answer.StatusCode == http.StatusOK {
+	if k.usable() {
 		k.until = time.Now().Add(issuerKeep)
 	}
 	return k
+}
+
+func (k *kept) usable() bool { return k.err == nil && k.answer.StatusCode == http.StatusOK }
+
+// missing reports whether the provider did not answer a question lately.
+func (s *sparing) missing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.kept {
+		if !k.usable() && time.Now().Before(k.until) {
+			return true
+		}
+	}
+	return false
 }
