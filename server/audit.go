@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/oxbow-memory/oxbow/internal/listen"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -277,8 +278,8 @@ func (s *Server) identified(next http.Handler) http.Handler {
 			id = uuid.NewString()
 		}
 		w.Header().Set("X-Request-Id", id)
-		// The connection may have the deadline of an earlier request.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		// A client that reads too slowly does not hold memory for long. Handlers may extend the deadline.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.timeout + listen.Slack))
 		next.ServeHTTP(w, r.WithContext(context.WithValue(inTrace(r), requestIDKey{}, id)))
 	})
 }

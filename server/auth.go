@@ -5,10 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
-	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
@@ -17,9 +14,10 @@ import (
 
 // caller is who makes a request, and the user whom it concerns.
 type caller struct {
-	role store.Role
-	key  uuid.UUID // uuid.Nil for a token
-	user string    // "" if an app or an operator names none
+	role  store.Role
+	key   uuid.UUID // uuid.Nil for a token
+	user  string    // "" if an app or an operator names none
+	share *share    // nil without a limit
 }
 
 type callerKey struct{}
@@ -44,45 +42,65 @@ func (s *Server) authenticate(r *http.Request, user string, named bool) (caller,
 	if err != nil {
 		return caller{}, err
 	}
-	if err := s.limits.take(c.bucket()); err != nil {
+	var refused error
+	switch {
+	case c.role == store.RolePerson && named && user != c.user:
+		refused = huma.Error403Forbidden("the credential is another user's")
+	case named:
+		refused = store.ValidateUserID(user)
+	}
+	if c.role != store.RolePerson && refused == nil {
+		c.user = user
+	}
+	if err := s.take(c); err != nil {
 		return caller{}, err
 	}
-	switch {
-	case c.role != store.RolePerson:
-		c.user = user
-	case named && user != c.user:
-		return caller{}, huma.Error403Forbidden("the credential is another user's")
-	}
-	if named {
-		if err := store.ValidateUserID(user); err != nil {
-			return caller{}, err
-		}
-	}
-	return c, nil
+	return c, refused
 }
 
 // identifyFrom is identify for a request. It refuses an address with too many invalid credentials before it asks the
 // database whose the next one is.
 func (s *Server) identifyFrom(r *http.Request, credential string) (caller, error) {
-	if c, ok := s.keys.find(credential); ok {
-		return c, nil
+	recent, known := s.keys.find(credential)
+	if known && recent.fresh() {
+		return recent.caller, nil
 	}
-	from := bucket{address: s.remote(r)}
-	if err := s.limits.check(from); err != nil {
-		return caller{}, err
-	}
-	c, err := s.identify(r.Context(), credential)
-	if errors.Is(err, errNoCredential) {
-		_ = s.limits.take(from)
-	}
+	var c caller
+	err := s.find(r, s.keys, credential, func(ctx context.Context) (err error) {
+		c, err = s.identify(ctx, credential)
+		return err
+	})
 	return c, err
+}
+
+// find runs a function that finds the holder of a credential. It refuses, before that, an address with too many invalid
+// credentials or, for one among the recent, a holder with too many requests.
+func (s *Server) find(r *http.Request, recent *keys, credential string, f func(context.Context) error) error {
+	from := bucket{address: s.remote(r)}
+	whose, check := from, func() error { return s.limits.check(from) }
+	if c, known := recent.find(credential); known {
+		whose, check = c.bucket(), func() error { return s.check(c.caller) }
+	}
+	share, leave := s.lookups.use(whose)
+	defer leave()
+	done, err := share.connect(r.Context())
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := check(); err != nil {
+		return err
+	}
+	err = f(r.Context())
+	if errors.Is(err, errNoCredential) || errors.Is(err, store.ErrNoKey) {
+		_ = s.limits.take(from)
+		recent.remove(credential)
+	}
+	return err
 }
 
 // identify returns the holder of an API key or a token.
 func (s *Server) identify(ctx context.Context, credential string) (caller, error) {
-	if c, ok := s.keys.find(credential); ok {
-		return c, nil
-	}
 	key, err := store.FindAPIKey(ctx, s.own, credential)
 	switch {
 	case err == nil:
@@ -98,59 +116,4 @@ func (s *Server) identify(ctx context.Context, credential string) (caller, error
 		return s.tokens.identify(ctx, credential)
 	}
 	return caller{}, errNoCredential
-}
-
-const (
-	issuerTimeout = 5 * time.Second // for an answer of the provider
-	issuerRetry   = time.Second     // from a failure to the next attempt
-)
-
-// tokens verifies the tokens of an OpenID provider.
-type tokens struct {
-	issuer, audience, claim string
-
-	mu     sync.Mutex
-	found  *oidc.Provider // nil until it was reached
-	failed error          // why it was not, at the time of the last attempt
-	tried  time.Time
-}
-
-func newTokens(cfg Config) *tokens {
-	if cfg.Issuer == "" {
-		return nil
-	}
-	return &tokens{issuer: cfg.Issuer, audience: cfg.Audience, claim: cfg.UserClaim}
-}
-
-func (t *tokens) identify(ctx context.Context, token string) (caller, error) {
-	provider, err := t.provider(ctx)
-	if err != nil {
-		return caller{}, errNoIssuer
-	}
-	verified, err := provider.Verifier(&oidc.Config{ClientID: t.audience}).Verify(ctx, token)
-	if err != nil {
-		return caller{}, errNoCredential
-	}
-	claims := map[string]any{}
-	if err := verified.Claims(&claims); err != nil {
-		return caller{}, errNoCredential
-	}
-	user, _ := claims[t.claim].(string)
-	if store.ValidateUserID(user) != nil {
-		return caller{}, huma.Error403Forbidden("the token has no user in its claim " + t.claim)
-	}
-	return caller{role: store.RolePerson, user: user}, nil
-}
-
-// provider returns the provider. It asks for its keys the first time that it is reached.
-func (t *tokens) provider(ctx context.Context) (_ *oidc.Provider, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.found == nil && time.Since(t.tried) > issuerRetry {
-		// The provider keeps its context, and the client in it, for later requests of keys.
-		ctx = oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Timeout: issuerTimeout})
-		t.found, t.failed = oidc.NewProvider(ctx, t.issuer)
-		t.tried = time.Now()
-	}
-	return t.found, t.failed
 }

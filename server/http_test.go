@@ -48,6 +48,7 @@ func TestLimitsOfRequests(t *testing.T) {
 		}
 	}
 	require.Equal(t, 429, refused.status)
+	require.Contains(t, string(refused.body), "too many requests")
 	require.Equal(t, "1", refused.header.Get("Retry-After"))
 	require.Equal(t, 200, b.do(t, b.key(t, store.RolePerson, "ada"), http.MethodGet, "/v1/settings", nil).status, "another key")
 }

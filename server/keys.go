@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	keyLife = 10 * time.Second // for which the holder of a key is remembered
+	keyLife = 10 * time.Second // for which a request need not look its key up
 	maxKeys = 10_000           // of the remembered keys; then all are looked up again
 )
 
-// keys remembers whose the recent keys are, so that a request need not look its key up. Whether the key is still valid
-// is a question to the database in each transaction; see guarded.
+// keys remembers whose the recent keys are, or sessions of the pages: a request need not look its key up each time, and
+// an address that sends invalid ones does not stop those that were valid. Whether a key is still valid is a question to
+// the database in each transaction; see guarded.
 type keys struct {
 	mu     sync.Mutex
 	recent map[[sha256.Size]byte]recentKey // by the hash of the whole text
@@ -29,29 +30,36 @@ type keys struct {
 
 type recentKey struct {
 	caller
-	until time.Time
+	at time.Time // when it was found to be valid
 }
+
+// fresh reports whether a request need not look a key up. Operators' keys are looked up each time, because operators
+// ask questions outside guarded transactions.
+func (k recentKey) fresh() bool { return k.role != store.RoleOperator && time.Since(k.at) < keyLife }
 
 func newKeys() *keys { return &keys{recent: map[[sha256.Size]byte]recentKey{}} }
 
-func (k *keys) find(text string) (caller, bool) {
+func (k *keys) find(text string) (recentKey, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	found, ok := k.recent[sha256.Sum256([]byte(text))]
-	return found.caller, ok && time.Now().Before(found.until)
+	return found, ok
 }
 
-// add remembers a key. It does not remember operators: they ask questions outside guarded transactions.
 func (k *keys) add(text string, c caller) {
-	if c.role == store.RoleOperator {
-		return
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.recent) >= maxKeys {
 		clear(k.recent)
 	}
-	k.recent[sha256.Sum256([]byte(text))] = recentKey{c, time.Now().Add(keyLife)}
+	k.recent[sha256.Sum256([]byte(text))] = recentKey{c, time.Now()}
+}
+
+// remove forgets a credential that is not valid any more.
+func (k *keys) remove(text string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.recent, sha256.Sum256([]byte(text)))
 }
 
 // forget forgets a key that has ended.
@@ -65,32 +73,56 @@ func (k *keys) forget(id uuid.UUID) {
 	}
 }
 
-// guarded is the database of requests. Each transaction, statement or batch of a request with a key fails with
-// store.ErrNoKey if the key has ended, which costs no round trip. Query and QueryRow are not guarded: outside a
-// transaction no user is set, so they see no user's data.
+// guarded is the database of requests. A caller has at most its share of the connections. Each transaction, statement
+// or batch of a request with a key fails with store.ErrNoKey if the key has ended, which costs no round trip. Query and
+// QueryRow are not guarded: outside a transaction no user is set, so they see no user's data.
 type guarded struct{ *pgxpool.Pool }
 
 func (g guarded) BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error) {
-	id := callerOf(ctx).key
-	if id == uuid.Nil {
-		return g.Pool.BeginTx(ctx, options)
-	}
+	c := callerOf(ctx)
 	switch {
+	case c.key == uuid.Nil:
 	case options == pgx.TxOptions{}:
 		options.BeginQuery = "begin"
 	case options.BeginQuery == "":
 		return nil, errors.ErrUnsupported
 	}
-	options.BeginQuery += "; select oxbow.check_api_key('" + id.String() + "')"
-	return g.Pool.BeginTx(ctx, options)
+	if c.key != uuid.Nil {
+		options.BeginQuery += "; select oxbow.check_api_key('" + c.key.String() + "')"
+	}
+	done, err := c.share.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := g.Pool.BeginTx(ctx, options)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return sharedTx{tx, done}, nil
+}
+
+// sharedTx gives its connection back to the caller's share.
+type sharedTx struct {
+	pgx.Tx
+	done func()
+}
+
+// Commit commits.
+func (t sharedTx) Commit(ctx context.Context) error {
+	defer t.done()
+	return t.Tx.Commit(ctx)
+}
+
+// Rollback rolls back.
+func (t sharedTx) Rollback(ctx context.Context) error {
+	defer t.done()
+	return t.Tx.Rollback(ctx)
 }
 
 func (g guarded) Begin(ctx context.Context) (pgx.Tx, error) { return g.BeginTx(ctx, pgx.TxOptions{}) }
 
 func (g guarded) Exec(ctx context.Context, sql string, args ...any) (tag pgconn.CommandTag, err error) {
-	if callerOf(ctx).key == uuid.Nil {
-		return g.Pool.Exec(ctx, sql, args...)
-	}
 	batch := &pgx.Batch{}
 	batch.Queue(sql, args...).Exec(func(found pgconn.CommandTag) error { tag = found; return nil })
 	err = g.SendBatch(ctx, batch).Close()
@@ -99,9 +131,35 @@ func (g guarded) Exec(ctx context.Context, sql string, args ...any) (tag pgconn.
 
 // SendBatch sends a batch whose queries have callbacks.
 func (g guarded) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults {
-	if id := callerOf(ctx).key; id != uuid.Nil {
-		check := &pgx.QueuedQuery{SQL: store.CheckAPIKey, Arguments: []any{id}}
+	c := callerOf(ctx)
+	if c.key != uuid.Nil {
+		check := &pgx.QueuedQuery{SQL: store.CheckAPIKey, Arguments: []any{c.key}}
 		batch.QueuedQueries = append([]*pgx.QueuedQuery{check}, batch.QueuedQueries...)
 	}
-	return g.Pool.SendBatch(ctx, batch)
+	done, err := c.share.connect(ctx)
+	if err != nil {
+		return refusedBatch{err: err}
+	}
+	return sharedBatch{g.Pool.SendBatch(ctx, batch), done}
 }
+
+// sharedBatch gives its connection back to the caller's share.
+type sharedBatch struct {
+	pgx.BatchResults
+	done func()
+}
+
+// Close reads the results.
+func (b sharedBatch) Close() error {
+	defer b.done()
+	return b.BatchResults.Close()
+}
+
+// refusedBatch is a batch that was not sent.
+type refusedBatch struct {
+	pgx.BatchResults
+	err error
+}
+
+// Close returns the error.
+func (b refusedBatch) Close() error { return b.err }

@@ -13,21 +13,37 @@ import (
 
 	"github.com/google/uuid"
 	"golang.org/x/time/rate"
+
+	"github.com/oxbow-memory/oxbow/internal/listen"
 )
 
-// bucket is whose requests are limited together: those of a key, of a user with tokens of the issuer, or those with
-// invalid credentials from an address.
+// bucket is whose requests are limited together: those of a key for one user, of a user with tokens of the issuer, of a
+// key for all users, or those with invalid credentials from an address.
 type bucket struct {
 	key     uuid.UUID
 	user    string
 	address netip.Prefix
 }
 
-func (c caller) bucket() bucket {
-	if c.key == uuid.Nil {
-		return bucket{user: c.user}
+func (c caller) bucket() bucket { return bucket{key: c.key, user: c.user} }
+
+// usersOfKey is how many times as many requests as for one user a key may make for all its users.
+const usersOfKey = 10
+
+// take counts a request of a caller, or returns a *retryAfter if there were too many.
+func (s *Server) take(c caller) error {
+	if err := s.limits.take(c.bucket()); err != nil || c.key == uuid.Nil {
+		return err
 	}
-	return bucket{key: c.key}
+	return s.totals.take(bucket{key: c.key})
+}
+
+// check is take without counting, for all users of a key.
+func (s *Server) check(c caller) error {
+	if c.key == uuid.Nil {
+		return s.limits.check(c.bucket())
+	}
+	return s.totals.check(bucket{key: c.key})
 }
 
 type limits struct {
@@ -82,11 +98,10 @@ func (l *limits) check(whose bucket) error {
 type retryAfter struct{ wait time.Duration }
 
 func (r *retryAfter) Error() string   { return "too many requests: wait as long as Retry-After says" }
-func (r *retryAfter) GetStatus() int  { return http.StatusTooManyRequests }
 func (r *retryAfter) seconds() string { return strconv.Itoa(int(math.Ceil(r.wait.Seconds()))) }
 
 // remote returns the address that a request comes from: of the connection or, if that is a trusted proxy's, the last
-// one in X-Forwarded-For that is not. Of IPv6 it is the network of 64 bits, which one host may have.
+// one in X-Forwarded-For that is not.
 func (s *Server) remote(r *http.Request) netip.Prefix {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	address, _ := netip.ParseAddr(host)
@@ -101,9 +116,7 @@ func (s *Server) remote(r *http.Request) netip.Prefix {
 		}
 		address = earlier
 	}
-	address = address.Unmap()
-	network, _ := address.Prefix(min(address.BitLen(), 64))
-	return network
+	return listen.Network(address)
 }
 
 func (s *Server) isProxy(address netip.Addr) bool {

@@ -132,7 +132,7 @@ func (m *mcpServer) as(ctx context.Context, r mcp.Request, operation string,
 	if full := m.audit.admit(who.user); full != nil {
 		return errors.New(textOf(m.problem(ctx, full)))
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, who), requestTimeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, who), m.cfg.timeout)
 	defer cancel()
 	ctx, ended := m.observe(ctx, surfaceMCP, operation)
 	entry := &access{audit: m.audit, Access: store.Access{UserID: who.user, KeyID: who.key, Role: who.role,

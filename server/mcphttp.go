@@ -1,9 +1,8 @@
 package server
 
 import (
-	"bufio"
+	"bytes"
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -52,7 +51,11 @@ func (m *mcpServer) handler() http.Handler {
 			Extra: map[string]any{callerInfo: who}}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(route)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := m.admit(r); err != nil {
+		body, err := readJSON(w, r)
+		if err == nil {
+			err = m.admit(r, body)
+		}
+		if err != nil {
 			m.fail(w, r, err)
 			return
 		}
@@ -60,14 +63,16 @@ func (m *mcpServer) handler() http.Handler {
 			ctx, cancel := context.WithCancel(r.Context())
 			defer cancel()
 			defer context.AfterFunc(m.stopping, cancel)()
-			r = r.WithContext(ctx)
+			endless := &stream{w, http.NewResponseController(w)}
+			defer endless.wait()
+			r, w = r.WithContext(ctx), endless
 		}
 		identified.ServeHTTP(w, r)
 	})
 }
 
 // admit refuses a request that MCP does not answer.
-func (m *mcpServer) admit(r *http.Request) error {
+func (m *mcpServer) admit(r *http.Request, body []byte) error {
 	switch {
 	case callerOf(r.Context()).user == "":
 		return errNoUser(mcpPath)
@@ -75,13 +80,29 @@ func (m *mcpServer) admit(r *http.Request) error {
 		return huma.Error403Forbidden("the header Host is not this server's")
 	case begins(r) && m.full():
 		return huma.Error503ServiceUnavailable("there are too many sessions: try again later")
-	case isBatch(r):
+	case isBatch(body):
 		return huma.Error400BadRequest("batches of requests are not accepted")
 	case m.origins.Check(r) != nil && (m.cors == nil || !m.cors.OriginAllowed(r)):
 		return huma.Error403Forbidden("pages of this origin may not call the server")
 	}
 	return nil
 }
+
+// stream is an answer without an end. Its client has some time for each part of it.
+type stream struct {
+	http.ResponseWriter
+	connection *http.ResponseController
+}
+
+func (s *stream) wait() { _ = s.connection.SetWriteDeadline(time.Now().Add(chunkTimeout)) }
+
+func (s *stream) Write(text []byte) (int, error) {
+	s.wait()
+	return s.ResponseWriter.Write(text)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // begins reports whether a request may begin a session.
 func begins(r *http.Request) bool {
@@ -118,20 +139,7 @@ func (m *mcpServer) full() bool {
 }
 
 // isBatch reports whether a body is a list of requests, which would count as one for the limits.
-func isBatch(r *http.Request) bool {
-	body := bufio.NewReader(r.Body)
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{body, r.Body}
-	for {
-		first, err := body.ReadByte()
-		if err != nil || !strings.ContainsRune(" \t\r\n", rune(first)) {
-			_ = body.UnreadByte()
-			return first == '['
-		}
-	}
-}
+func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) }
 
 // knownHost reports whether the host of a request is the server's. A page whose name was changed to mean this machine
 // (DNS rebinding) uses its own.

@@ -31,7 +31,7 @@ func listed[T any](items []T, err error) (list[T], error) {
 // op returns the description of an operation. Every one needs a credential unless it is marked public.
 func op(id, method, path, tag, summary string, options ...func(*huma.Operation)) huma.Operation {
 	o := huma.Operation{OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary,
-		MaxBodyBytes: maxBody, BodyReadTimeout: requestTimeout, RejectUnknownQueryParameters: true,
+		MaxBodyBytes: maxBody, RejectUnknownQueryParameters: true,
 		Security: []map[string][]string{{"bearer": {}}},
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
 			http.StatusServiceUnavailable}}
@@ -74,6 +74,7 @@ func forOperator[I, O any](s *Server, o huma.Operation, f func(ctx context.Conte
 
 // handle registers an operation. Errors of f become problems.
 func handle[I, O any](s *Server, o huma.Operation, f func(ctx context.Context, in *I) (O, error)) {
+	o.BodyReadTimeout = s.cfg.timeout
 	huma.Register(s.api, o, func(ctx context.Context, in *I) (*body[O], error) {
 		out, err := f(ctx, in)
 		if err != nil {

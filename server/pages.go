@@ -6,7 +6,6 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/server/pages"
 	"github.com/oxbow-memory/oxbow/store"
@@ -19,7 +18,7 @@ func (s *Server) pages() http.Handler {
 	return pages.New(pages.Config{Host: pagesHost{s}, Client: s.client, Operators: s.own, Operator: s.operator,
 		Model:        store.ModelOf(s.cfg.Embedder),
 		ClientID:     s.cfg.ClientID,
-		ClientSecret: s.cfg.ClientSecret, UserClaim: s.cfg.UserClaim, PublicURL: s.cfg.PublicURL}).Handler()
+		ClientSecret: s.cfg.ClientSecret, PublicURL: s.cfg.PublicURL}).Handler()
 }
 
 // pagesHost is what the pages need of the server.
@@ -40,8 +39,21 @@ func (h pagesHost) Note(ctx context.Context, text string, args ...any) {
 	h.log.InfoContext(ctx, text, args...)
 }
 
-func (h pagesHost) Limit(key uuid.UUID, user string) error {
-	return h.limits.take(caller{key: key, user: user}.bucket())
+func (h pagesHost) Session(r *http.Request, id string) (found store.PageSession, err error) {
+	return found, h.find(r, h.sessions, id, func(ctx context.Context) (err error) {
+		if found, err = store.FindPageSession(ctx, h.own, id); err == nil {
+			h.sessions.add(id, caller{role: found.Role, key: found.KeyID, user: found.UserID})
+		}
+		return err
+	})
+}
+
+func (h pagesHost) Begin(r *http.Request, session store.PageSession) (context.Context, func(), error) {
+	c := caller{role: session.Role, key: session.KeyID, user: session.UserID}
+	if err := h.take(c); err != nil {
+		return nil, nil, err
+	}
+	return h.begin(r, c)
 }
 
 func (h pagesHost) LimitLogin(r *http.Request) error {
@@ -57,6 +69,8 @@ func (h pagesHost) Problem(ctx context.Context, err error) (int, string) {
 	}
 	return p.GetStatus(), p.Error()
 }
+
+func (h pagesHost) User(token *oidc.IDToken) (string, error) { return h.tokens.userOf(token) }
 
 func (h pagesHost) Issuer(ctx context.Context) (*oidc.Provider, error) {
 	provider, err := h.tokens.provider(ctx)

@@ -81,6 +81,9 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 	if bad, ok := errors.AsType[*documents.Error](err); ok {
 		return huma.Error422UnprocessableEntity(bad.Error())
 	}
+	if limited, ok := errors.AsType[*retryAfter](err); ok {
+		return huma.Error429TooManyRequests(limited.Error())
+	}
 	if status := statusOf(err); status != http.StatusInternalServerError {
 		if text := shown(err, status); text != err.Error() {
 			s.log.WarnContext(ctx, "a request failed", "error", err, "request_id", requestID(ctx))

@@ -83,6 +83,8 @@ func (s *Server) describe() huma.Config {
 	cfg := huma.DefaultConfig("Oxbow", "1")
 	cfg.CreateHooks = nil // no "$schema" in answers
 	cfg.DocsPath = ""     // it would load a script from elsewhere
+	cfg.Formats = boundedFormats(cfg.Formats)
+	cfg.Transformers = append(cfg.Transformers, shortenProblem)
 	cfg.Info.Description = "Long-term memory about users. Times are RFC 3339. Errors are RFC 9457 problems. " +
 		"Answers to GET have an ETag; with If-None-Match, an unchanged one is not sent again."
 	cfg.Servers = []*huma.Server{
@@ -118,13 +120,22 @@ func (s *Server) forUser(next http.Handler) http.Handler {
 				s.fail(w, r, err)
 				return
 			}
-			ctx = context.WithValue(ctx, callerKey{}, caller)
+			var end func()
+			if ctx, end, err = s.begin(r, caller); err != nil {
+				s.fail(w, r, err)
+				return
+			}
+			defer end()
+		} else if path != "/health" { // which is cheap, and whose callers count on an answer
+			if err := s.limits.take(bucket{address: s.remote(r)}); err != nil {
+				s.fail(w, r, err)
+				return
+			}
 		}
 		if path != mcpPath { // which has streams, and limits the calls of tools itself
-			timeout := requestTimeout
+			timeout := s.cfg.timeout
 			if path == "/export" || path == "/import" {
 				timeout = transferTimeout
-			} else { // a client that reads too slowly does not hold memory for long
 				_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + chunkTimeout))
 			}
 			var cancel context.CancelFunc

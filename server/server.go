@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/connect"
+	"github.com/oxbow-memory/oxbow/internal/listen"
 	"github.com/oxbow-memory/oxbow/migrations"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -59,9 +61,13 @@ type Config struct {
 	MCPSessions time.Duration
 	// MCPMaxSessions is how many sessions of MCP this process keeps; a client beyond them is refused. Default: 20,000.
 	MCPMaxSessions int
-	// RequestsPerSecond limits the requests of one key or token's user in this process, and those with invalid
-	// credentials from one address. Bursts may be twice as large. Default: 100.
+	// RequestsPerSecond limits the requests of one key for one user, or of one token's user, in this process, and those
+	// with invalid credentials from one address. Bursts may be twice as large. A key may make ten times as many for all
+	// its users. Default: 100.
 	RequestsPerSecond float64
+	// MaxClients is the maximum number of connections, and MaxClientsPerAddress that of one remote address other than a
+	// trusted proxy's. At the limit, the oldest connection without a valid credential is closed. Default: 5,000 and 1,000.
+	MaxClients, MaxClientsPerAddress int
 	// TrustedProxies are the addresses of proxies whose header X-Forwarded-For counts. Default: none.
 	TrustedProxies []netip.Prefix
 	// StopTimeout is how long Run waits for running requests when it ends. Default: 30 seconds.
@@ -74,13 +80,15 @@ type Config struct {
 	Version string
 	// Logger logs failures. Default: slog.Default().
 	Logger *slog.Logger
+
+	timeout, wait time.Duration // of a request, and for its turn; tests shorten them
 }
 
 // The limits of a request.
 const (
-	requestTimeout = 30 * time.Second
-	headerTimeout  = 10 * time.Second
-	idleTimeout    = 2 * time.Minute
+	requestTimeout = listen.Timeout
+	ownConnections = 4        // to the database, for keys, log and operators
+	otherFiles     = 64       // that the process needs beside connections
 	maxBody        = 2 << 20  // bytes; content has at most 1 MiB, and JSON may need more for it
 	maxBulkBody    = 32 << 20 // bytes, for requests with many memories or messages
 )
@@ -97,9 +105,13 @@ type Server struct {
 	client    *oxbow.Client // on app
 	operator  *oxbow.Client // on own
 	keys      *keys
+	sessions  *keys   // of the pages
 	tokens    *tokens // nil without an issuer
-	limits    *limits // by key, and by address for invalid ones
+	limits    *limits // by key and user, and by address for invalid ones
+	totals    *limits // by key
 	logins    *limits // by address
+	shares    *shares // of connections for requests
+	lookups   *shares // of those that find credentials
 	audit     *audit
 	transfers *transfers
 	health    health
@@ -115,7 +127,7 @@ type Server struct {
 }
 
 func newServer(cfg Config) *Server {
-	s := &Server{cfg: cfg.withDefaults(), keys: newKeys(), transfers: newTransfers()}
+	s := &Server{cfg: cfg.withDefaults(), keys: newKeys(), sessions: newKeys(), transfers: newTransfers()}
 	s.log, s.cors = s.cfg.Logger, newCORS(s.cfg.Origins)
 	s.tracer = s.cfg.TracerProvider.Tracer(tracerName)
 	s.stopping, s.stop = context.WithCancel(context.Background())
@@ -142,6 +154,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.tokens = newTokens(s.cfg)
 	s.limits = newLimits(s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*s.cfg.RequestsPerSecond))))
+	s.totals = newLimits(usersOfKey*s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*usersOfKey*s.cfg.RequestsPerSecond))))
+	s.shares, s.lookups = newShares(s.cfg.Connections, s.cfg.wait), newShares(ownConnections, s.cfg.wait)
 	s.logins = newLimits(loginsPerSecond, 10*loginsPerSecond)
 	s.audit = newAudit(func(ctx context.Context, entries []store.Access) error {
 		return store.LogAccess(ctx, s.own, entries)
@@ -179,6 +193,18 @@ func (cfg Config) withDefaults() Config {
 	if cfg.RequestsPerSecond == 0 {
 		cfg.RequestsPerSecond = 100
 	}
+	if cfg.MaxClients == 0 {
+		cfg.MaxClients = 5000
+	}
+	if cfg.MaxClientsPerAddress == 0 {
+		cfg.MaxClientsPerAddress = 1000
+	}
+	if cfg.timeout == 0 {
+		cfg.timeout = requestTimeout
+	}
+	if cfg.wait == 0 {
+		cfg.wait = shareWait
+	}
 	if cfg.MCPMaxSessions == 0 {
 		cfg.MCPMaxSessions = 20_000
 	}
@@ -198,7 +224,7 @@ func (cfg Config) withDefaults() Config {
 }
 
 func (s *Server) connect(ctx context.Context) (err error) {
-	if s.own, err = poolAs(ctx, s.cfg.DatabaseURL, operatorRole, 4); err != nil {
+	if s.own, err = poolAs(ctx, s.cfg.DatabaseURL, operatorRole, ownConnections); err != nil {
 		return err
 	}
 	if s.app, err = poolAs(ctx, s.cfg.DatabaseURL, appRole, s.cfg.Connections+transferConnections); err != nil {
@@ -283,6 +309,21 @@ func (s *Server) close() {
 // Handler returns the handler of all routes.
 func (s *Server) Handler() http.Handler { return s.handler }
 
+// maxClients is Config.MaxClients, or less if the process may not open that many files. Without some for the database,
+// clients could stop the server.
+func (s *Server) maxClients(ctx context.Context) int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return s.cfg.MaxClients
+	}
+	fit := int(min(files.Cur, math.MaxInt32)) - s.cfg.Connections - ownConnections - otherFiles
+	if fit >= s.cfg.MaxClients {
+		return s.cfg.MaxClients
+	}
+	s.log.WarnContext(ctx, "the limit of open files allows fewer clients", "files", files.Cur, "clients", max(1, fit))
+	return max(1, fit)
+}
+
 // Run listens and serves until ctx ends; then running requests may finish. started, if not nil, is called with the
 // address once it listens.
 func (s *Server) Run(ctx context.Context, started func(net.Addr)) error {
@@ -290,12 +331,8 @@ func (s *Server) Run(ctx context.Context, started func(net.Addr)) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{
-		Handler:           s.handler,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // broken connections
-	}
+	server := listen.New(listen.Config{Handler: s.handler, Logger: s.log, Timeout: s.cfg.timeout, Proxy: s.isProxy,
+		MaxClients: s.maxClients(ctx), MaxPerAddress: s.cfg.MaxClientsPerAddress})
 	server.RegisterOnShutdown(s.stop)
 	stopMetrics, err := s.serveMetrics(ctx)
 	if err != nil {

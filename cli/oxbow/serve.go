@@ -35,7 +35,11 @@ func (s *serveFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.cfg.UserClaim, "user-claim", "", "claim of those tokens that holds the user's id (default: sub)")
 	f.StringVar(&s.cfg.ClientID, "client-id", "",
 		"id of the pages at the provider, to sign people in; the secret, if any, is in $OXBOW_CLIENT_SECRET")
-	f.Float64Var(&s.cfg.RequestsPerSecond, "requests-per-second", 100, "limit for each key; bursts may be twice as large")
+	f.Float64Var(&s.cfg.RequestsPerSecond, "requests-per-second", 100,
+		"limit for each key and user; bursts may be twice as large, and a key may make ten times as many for all users")
+	intFlag(f, &s.cfg.MaxClients, "max-clients", "", 1, 1_000_000, "connections of clients, default 5000")
+	intFlag(f, &s.cfg.MaxClientsPerAddress, "max-clients-per-address", "", 1, 1_000_000,
+		"connections of one remote address other than a trusted proxy's, default 1000")
 	intFlag(f, &s.cfg.Connections, "connections", "", 1, 1000, "connections to the database for requests, default 10")
 	f.StringVar(&s.cfg.PublicURL, "public-url", "",
 		"URL under which clients reach the server, such as https://memory.example.com (default: the requests' own)")
@@ -50,7 +54,7 @@ func (s *serveFlags) add(f *pflag.FlagSet) {
 	durationFlag(f, &s.cfg.StopTimeout, "stop-timeout", time.Millisecond,
 		"how long to wait for running requests at shutdown")
 	for _, name := range []string{"origins", "issuer", "audience", "user-claim", "client-id", "requests-per-second",
-		"connections", "public-url", "mcp-sessions", "mcp-max-sessions", "metrics-addr",
+		"max-clients", "connections", "public-url", "mcp-sessions", "mcp-max-sessions", "metrics-addr",
 		"trusted-proxies"} {
 		envs(f, name)
 	}

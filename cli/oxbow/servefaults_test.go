@@ -38,11 +38,14 @@ type serving struct {
 }
 
 // serve starts a server for Ada, with the login of a server.
-func (d on) serve(args ...string) *serving {
+func (d on) serve(args ...string) *serving { return d.serveBy([]string{os.Args[0]}, args...) }
+
+// serveBy starts one with a program that runs another.
+func (d on) serveBy(program []string, args ...string) *serving {
 	d.t.Helper()
 	key := strings.TrimSpace(d.ok("keys", "api", "create", "--user", "ada", "--name", "test"))
-	cmd := exec.CommandContext(d.t.Context(), os.Args[0],
-		append([]string{"serve", "--addr", "127.0.0.1:0", "--requests-per-second", "10000"}, args...)...)
+	cmd := exec.CommandContext(d.t.Context(), program[0], append(append(program[1:],
+		"serve", "--addr", "127.0.0.1:0", "--requests-per-second", "10000"), args...)...)
 	cmd.Env = append(os.Environ(), "DATABASE_URL="+pgtest.As(d.t, d.dsn, "server"), asProgram+"=1")
 	out := &watched{wrote: make(chan struct{}, 1)}
 	cmd.Stdout = out
@@ -318,5 +321,33 @@ func TestServerWithSlowProvider(t *testing.T) {
 	require.Len(t, degraded.Memories, 1)
 	require.Equal(t, "the embedding provider is not available", degraded.Degraded)
 	require.Less(t, time.Since(begun), waitAtMost)
+	require.Zero(t, s.end(syscall.SIGTERM))
+}
+
+// Clients that do not finish their requests use up no files that the server needs to answer others.
+func TestServerWithFewFiles(t *testing.T) {
+	t.Parallel()
+	d := on{t, pgtest.Database(t)}
+	d.ok("migrate", "up")
+	s := d.serveBy([]string{"sh", "-c", `ulimit -n 128; exec "$0" "$@"`, os.Args[0]})
+	for range 300 {
+		c, err := net.Dial("tcp", hostOf(s))
+		require.NoError(t, err)
+		defer c.Close()
+		_, _ = io.WriteString(c, "POST /v1/memories HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	const asked = 10
+	statuses := make(chan int, asked)
+	for range asked {
+		go func() {
+			status, _ := s.ask(ctx, http.MethodPost, "/recall", "", map[string]any{"query": "x"})
+			statuses <- status
+		}()
+	}
+	for range asked {
+		require.Equal(t, http.StatusOK, <-statuses)
+	}
 	require.Zero(t, s.end(syscall.SIGTERM))
 }

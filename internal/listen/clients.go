@@ -52,7 +52,7 @@ type clients struct {
 	max, perAddress int
 	proxy           func(netip.Addr) bool
 	log             *slog.Logger
-	warn            *rate.Limiter
+	full, failing   rate.Sometimes // for the log
 
 	mu   sync.Mutex
 	open list.List // of *client, the oldest first
@@ -64,7 +64,8 @@ const warnEvery = 10 * time.Second
 
 func newClients(cfg Config) *clients {
 	c := &clients{max: cfg.MaxClients, perAddress: cfg.MaxPerAddress, proxy: cfg.Proxy, log: cfg.Logger,
-		warn: rate.NewLimiter(rate.Every(warnEvery), 1), each: map[netip.Prefix]int{}}
+		full: rate.Sometimes{Interval: warnEvery}, failing: rate.Sometimes{Interval: warnEvery},
+		each: map[netip.Prefix]int{}}
 	if c.max == 0 {
 		c.max = 100
 	}
@@ -112,7 +113,9 @@ func (l *clients) add(connection net.Conn) *client {
 	if fits && other == nil {
 		return c
 	}
-	l.warned("there are too many connections: closed one", "address", connection.RemoteAddr().String())
+	l.full.Do(func() {
+		l.log.Warn("there are too many connections: closed one", "new", connection.RemoteAddr().String())
+	})
 	if !fits {
 		_ = connection.Close()
 		return nil
@@ -121,11 +124,11 @@ func (l *clients) add(connection net.Conn) *client {
 	return c
 }
 
-// worst returns the connection that ends first among some, or all if among is nil: the oldest without a credential or, if
-// all have one, the oldest idle one. It returns nil if all are busy.
+// worst returns the connection that ends first among some, or all if among is nil: the oldest without a credential or,
+// if all have one, the oldest idle one. It returns nil if all are busy.
 func (l *clients) worst(among func(*client) bool) (idle *client) {
 	for e := l.open.Front(); e != nil; e = e.Next() {
-		c := e.Value.(*client) //nolint:forcetypeassert // the list has no others
+		c := e.Value.(*client)
 		switch {
 		case among != nil && !among(c):
 		case !c.trusted.Load():
@@ -154,12 +157,6 @@ func (l *clients) removeLocked(c *client) {
 	}
 }
 
-func (l *clients) warned(text string, args ...any) {
-	if l.warn.Allow() {
-		l.log.Warn(text, args...)
-	}
-}
-
 // limited accepts connections within the limits.
 type limited struct {
 	net.Listener
@@ -184,7 +181,7 @@ func (l *limited) failed(err error) {
 	if errors.Is(err, net.ErrClosed) {
 		return
 	}
-	l.clients.warned("cannot accept a connection", "error", err)
+	l.clients.failing.Do(func() { l.clients.log.Warn("cannot accept a connection", "error", err) })
 	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
 		return
 	}

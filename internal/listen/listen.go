@@ -4,6 +4,7 @@ package listen
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -76,8 +77,8 @@ func New(cfg Config) *Server {
 // Serve is http.Server's.
 func (s *Server) Serve(l net.Listener) error { return s.Server.Serve(&limited{l, s.clients}) }
 
-// bounded ends the wait for a body that next leaves unread. A body that has arrived needs no deadline, which would cancel
-// the request's context.
+// bounded ends the wait for a body that next leaves unread. A body that has arrived needs no deadline, which would
+// cancel the request's context.
 func bounded(next http.Handler, timeout time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		connection := http.NewResponseController(w)
@@ -107,7 +108,7 @@ type arriving struct {
 
 func (a *arriving) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
-	if err == io.EOF && !a.arrived {
+	if errors.Is(err, io.EOF) && !a.arrived {
 		a.arrived = true
 		_ = a.connection.SetReadDeadline(time.Time{})
 	}

@@ -54,7 +54,7 @@ func (s *Site) wordsOf(r *http.Request) *words {
 }
 
 func (s *Site) setLanguage(v *visit) error {
-	if err := v.ParseForm(); err != nil {
+	if err := v.parse(); err != nil {
 		return err
 	}
 	http.SetCookie(v.w, &http.Cookie{Name: languageCookie, Value: v.value("language"), Path: "/", MaxAge: 365 * 24 * 3600,

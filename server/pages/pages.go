@@ -29,7 +29,6 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/oxbow-memory/oxbow"
@@ -51,9 +50,11 @@ type Host interface {
 	Export(ctx context.Context, entry store.Access, w http.ResponseWriter) (begun bool, err error)
 	// Note writes to the log of the program what an operator changed, or why a sign-in failed. args are names and values.
 	Note(ctx context.Context, text string, args ...any)
-	// Limit returns an error if a key, or a user signed in at the issuer, makes too many requests. LimitLogin does so for
-	// attempts to sign in from the address of a request.
-	Limit(key uuid.UUID, user string) error
+	// Session returns the session with an id, or store.ErrNoKey. It refuses an address with too many unknown ids.
+	Session(r *http.Request, id string) (store.PageSession, error)
+	// Begin begins a request of a session and returns its context, or an error if there are too many. end ends it.
+	Begin(r *http.Request, session store.PageSession) (ctx context.Context, end func(), err error)
+	// LimitLogin returns an error if the address of a request tries to sign in too often.
 	LimitLogin(r *http.Request) error
 	// Problem returns the status of an error, and a text that may be shown. It logs the rest.
 	Problem(ctx context.Context, err error) (status int, text string)
@@ -61,6 +62,8 @@ type Host interface {
 	Base(r *http.Request) string
 	// Issuer returns the OpenID provider.
 	Issuer(ctx context.Context) (*oidc.Provider, error)
+	// User returns the user whom a valid token names.
+	User(token *oidc.IDToken) (string, error)
 }
 
 // Config configures a Site.
@@ -72,7 +75,6 @@ type Config struct {
 	Model     store.EmbeddingModel // as configured
 	// ClientID and ClientSecret are those of the pages at the OpenID provider. Without an id, only keys sign in.
 	ClientID, ClientSecret string
-	UserClaim              string // the claim of a token that holds the user's id
 	PublicURL              string // "": that of the request
 }
 
@@ -184,13 +186,13 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, to route) {
 	timeout := requestTimeout
 	if to.operation == "export" {
 		timeout = transferTimeout
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + requestTimeout))
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
-	// A client that reads too slowly does not hold memory for long. A test's connection may have no deadline.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + requestTimeout))
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	v := &visit{Request: r.WithContext(ctx), w: w, site: s, route: to, words: s.wordsOf(r), zone: time.UTC}
+	v := &visit{Request: r.WithContext(ctx), w: w, site: s, route: to, words: s.wordsOf(r), zone: time.UTC, end: func() {}}
+	defer func() { v.end() }()
 	defer s.log(v)
 	err := s.admit(v)
 	if err == nil && to.operation != "" {
@@ -235,13 +237,10 @@ func (s *Site) admit(v *visit) error {
 	if v.session.Role == "" {
 		return errSignedOut
 	}
-	if err := s.Host.Limit(v.session.KeyID, v.session.UserID); err != nil {
-		return err
-	}
 	if v.session.Role != v.route.role {
 		return errForbidden
 	}
-	return v.ParseForm()
+	return v.parse()
 }
 
 // publicRoutes need no session.

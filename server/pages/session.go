@@ -46,12 +46,19 @@ func (s *Site) resume(v *visit) (err error) {
 	if id == "" {
 		return nil
 	}
-	v.session, err = store.FindPageSession(v.Context(), s.Operators, id)
+	session, err := s.Host.Session(v.Request, id)
 	if errors.Is(err, store.ErrNoKey) {
-		v.session, err = store.PageSession{}, nil
-	}
-	if v.session.UserID == "" || err != nil {
+		return nil
+	} else if err != nil {
 		return err
+	}
+	ctx, end, err := s.Host.Begin(v.Request, session)
+	if err != nil {
+		return err
+	}
+	v.Request, v.session, v.end = v.WithContext(ctx), session, end
+	if session.UserID == "" {
+		return nil
 	}
 	settings, err := s.settingsOf(v)
 	if zone, unknown := time.LoadLocation(settings.Timezone); unknown == nil {
@@ -88,7 +95,7 @@ func (s *Site) enter(v *visit) error {
 	if err := s.Host.LimitLogin(v.Request); err != nil {
 		return err
 	}
-	if err := v.ParseForm(); err != nil {
+	if err := v.parse(); err != nil {
 		return err
 	}
 	form := loginForm{Next: local(v.value("next")), Issuer: s.ClientID != ""}

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/server"
+	"github.com/oxbow-memory/oxbow/server/pages"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -114,7 +116,8 @@ func TestCookie(t *testing.T) {
 // provider is an OpenID provider that signs in ada at once.
 type provider struct {
 	url   string
-	nonce string // in the tokens; "": that of the request
+	nonce string         // in the tokens; "": that of the request
+	more  map[string]any // claims
 }
 
 func newProvider(t *testing.T) *provider {
@@ -153,9 +156,11 @@ func newProvider(t *testing.T) *provider {
 		if p.nonce != "" {
 			nonce = p.nonce
 		}
-		claims, _ := json.Marshal(map[string]any{"iss": p.url, "aud": "pages", "sub": "ada", "nonce": nonce,
-			"exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()})
-		signed, _ := signer.Sign(claims)
+		claims := map[string]any{"iss": p.url, "aud": "pages", "sub": "ada", "nonce": nonce,
+			"exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()}
+		maps.Copy(claims, p.more)
+		text, _ := json.Marshal(claims)
+		signed, _ := signer.Sign(text)
 		token, _ := signed.CompactSerialize()
 		answer(w, map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": token})
 	})
@@ -199,4 +204,65 @@ func TestSignIn(t *testing.T) {
 		}
 	}
 	require.Equal(t, 429, last.status)
+}
+
+// People whose address the issuer has not verified are not signed in by it.
+func TestSignInNeedsVerifiedAddress(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	s := setup(t, func(c *server.Config) {
+		c.Issuer, c.Audience, c.ClientID, c.UserClaim = p.url, "oxbow", "pages", "email"
+	})
+	for _, more := range []map[string]any{{"email": "ada@example.com"},
+		{"email": "ada@example.com", "email_verified": false}, {"email_verified": true}} {
+		p.more = more
+		require.Equal(t, 401, s.visitor(t).get(t, "/signin").status, "%v", more)
+	}
+	p.more = map[string]any{"email": "ada@example.com", "email_verified": true}
+	require.Contains(t, s.visitor(t).get(t, "/signin").text, "Signed in as ada@example.com")
+}
+
+// Forms and queries that cannot be read are refused on every route, as 4xx.
+func TestUnreadableForms(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	ada, operator := s.signedIn(t, "ada"), s.signedIn(t, "")
+	send := func(b *browser, method, path, kind, body string) int {
+		r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.Header.Set("Content-Type", kind)
+		for _, c := range b.client.Jar.Cookies(r.URL) {
+			r.AddCookie(c)
+		}
+		a, err := http.DefaultTransport.RoundTrip(r)
+		require.NoError(t, err)
+		require.NoError(t, a.Body.Close())
+		return a.StatusCode
+	}
+	const form = "application/x-www-form-urlencoded"
+	for pattern, role := range pages.Routes() {
+		method, path, found := strings.Cut(pattern, " ")
+		if !found || path == "/logout" { // without a form, and the end of the session
+			continue
+		}
+		b := ada
+		if role == store.RoleOperator {
+			b = operator
+		}
+		path = strings.NewReplacer("{$}", "", "{id}", "00000000-0000-4000-8000-000000000001", "{job}", "1", "{version}", "1").
+			Replace(path)
+		reads := role != "" || path == "/language"
+		if method == http.MethodPost {
+			for body, want := range map[string]int{strings.Repeat("a=1&", 20_000): 400, "a=%zz": 400,
+				strings.Repeat("x", 5<<20): 413} {
+				got := send(b, method, path, form, body)
+				require.True(t, got < 500 && (!reads || got == want), "%s: %d instead of %d", pattern, got, want)
+			}
+			require.Less(t, send(b, method, path, "multipart/form-data; boundary=x", strings.Repeat("--x\r\n\r\n", 10_000)), 500)
+		}
+		if role != "" {
+			require.Equal(t, 400, send(b, method, path+"?"+strings.Repeat("a&", 20_000), form, ""), pattern)
+		}
+	}
 }

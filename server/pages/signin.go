@@ -11,8 +11,6 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/google/uuid"
 	"golang.org/x/oauth2"
-
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 // signInLifetime is how long somebody may take at the issuer.
@@ -81,10 +79,5 @@ func (s *Site) verified(v *visit, config *oauth2.Config, issuer *oidc.Provider) 
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(parts[1])) != 1 {
 		return "", errors.New("the token has another nonce")
 	}
-	claims := map[string]any{}
-	if err := id.Claims(&claims); err != nil {
-		return "", err
-	}
-	user, _ = claims[s.UserClaim].(string)
-	return user, store.ValidateUserID(user)
+	return s.Host.User(id)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ type visit struct {
 	status  int            // of the answer
 	logged  bool           // the log of accesses has it, or the person has no data any more, which the receipt proves
 	about   []string       // the users whose data an operator sees
+	end     func()         // ends the request
 }
 
 // view is what a template gets.
@@ -90,8 +92,13 @@ func (v *visit) fail(err error) {
 		status, shown.Key = http.StatusForbidden, "cross_site"
 	case errors.Is(err, errNoPage):
 		status, shown.Key = http.StatusNotFound, "not_found"
+	case errors.Is(err, errForm):
+		status, shown = formStatus(err), problem{"refused", err.Error()}
 	default:
 		status, shown.Detail = v.site.Host.Problem(v.Context(), err)
+		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+			v.w.Header().Set("Retry-After", "1")
+		}
 		switch {
 		case status == http.StatusNotFound:
 			shown.Key = "not_found"
@@ -112,6 +119,16 @@ func (v *visit) fail(err error) {
 	}
 }
 
+func formStatus(err error) int {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return http.StatusRequestEntityTooLarge
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return http.StatusRequestTimeout
+	}
+	return http.StatusBadRequest
+}
+
 // id returns the id in the path.
 func (v *visit) id() (uuid.UUID, error) {
 	id, err := uuid.Parse(v.PathValue("id"))
@@ -119,6 +136,17 @@ func (v *visit) id() (uuid.UUID, error) {
 		return id, errNoPage
 	}
 	return id, nil
+}
+
+// errForm is a form, or a query, that cannot be read.
+var errForm = errors.New("the form cannot be read")
+
+// parse reads the form and the query.
+func (v *visit) parse() error {
+	if err := v.ParseForm(); err != nil {
+		return fmt.Errorf("%w: %w", errForm, err)
+	}
+	return nil
 }
 
 // value returns a field of the form or the query without space around it.
