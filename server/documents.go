@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/oxbow-memory/oxbow/documents"
+	"github.com/oxbow-memory/oxbow/internal/document"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // NewDocument is a text file to add.
@@ -40,6 +42,10 @@ func (s *Server) addDocument(ctx context.Context, user string, in *struct {
 	Body NewDocument
 }) (documents.Report, error) {
 	d := in.Body
+	head := d.Content[:min(len(d.Content), 1024)]
+	if mediaType, err := document.MediaType(d.Path, d.MediaType, []byte(head)); err == nil && mediaType == document.PDF {
+		return documents.Report{}, store.Invalid("content", nil, "must be text, Markdown or HTML: oxbow ingest reads PDF files")
+	}
 	f := documents.NewFile{UserID: user, Path: d.Path, MediaType: d.MediaType, Content: strings.NewReader(d.Content),
 		ChunkSize: d.ChunkSize, Overlap: d.Overlap}
 	if d.Metadata != nil {
