@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 const (
@@ -106,9 +107,9 @@ func (s *Server) importLines(ctx context.Context, user string, in *struct {
 	Type    string `query:"memory_type" enum:"fact,episodic,document" default:"episodic" doc:"Of lines that do not say"`
 }) (Imported, error) {
 	body := &limited{Reader: in.body, left: maxImport}
-	report, err := s.client.Import(ctx, body, oxbow.ImportOptions{SkipBad: in.SkipBad,
+	report, err := s.client.Import(ctx, body, oxbow.ImportOptions{SkipBad: in.SkipBad, MaxBytes: maxImport,
 		Type: oxbow.MemoryType(in.Type), Rename: func(string) string { return user }})
-	if body.left < 0 {
+	if body.left < 0 || errors.Is(err, store.ErrImportTooLarge) {
 		err = huma.NewError(http.StatusRequestEntityTooLarge, "the body has more than 1 GiB")
 	}
 	if errors.Is(err, oxbow.ErrDenied) {
