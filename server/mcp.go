@@ -130,6 +130,9 @@ func (m *mcpServer) as(ctx context.Context, r mcp.Request, operation string,
 	who := m.callerOf(ctx, r)
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, who), requestTimeout)
 	defer cancel()
+	load := m.loads.begin(who)
+	defer load.end()
+	ctx = load.metered(ctx)
 	ctx, ended := m.observe(ctx, surfaceMCP, operation)
 	status := http.StatusOK
 	target, err := f(ctx, who.user)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
@@ -261,10 +260,7 @@ func (m *mcpServer) listMemories(ctx context.Context, user string, in listArgume
 	l := store.Listing{Types: typesOf(in.Types), SessionID: in.SessionID, Cursor: in.Cursor, Limit: cmp.Or(in.Limit, 50)}
 	for again := true; again && err == nil; { // the second time with the number that fits, for the right cursor
 		var page []oxbow.Memory
-		err = m.client.InTx(ctx, user, func(tx pgx.Tx) error {
-			page, out.Next, err = store.ListMemories(ctx, tx, user, l)
-			return err
-		})
+		page, out.Next, err = m.memories(ctx, user, l)
 		all := make([]brief, len(page))
 		for i, p := range page {
 			all[i] = brief{ID: p.ID, Type: p.Type, Content: p.Content, Speaker: p.Speaker, ValidAt: p.ValidAt,

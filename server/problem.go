@@ -52,6 +52,9 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 		s.keys.forget(callerOf(ctx).key)
 		return errNoCredential
 	}
+	if limited, ok := errors.AsType[*retryAfter](err); ok {
+		return huma.Error429TooManyRequests(limited.Error())
+	}
 	if known, ok := errors.AsType[huma.StatusError](err); ok {
 		return known
 	}
@@ -103,7 +106,7 @@ const retrySoon = "1"
 // withHeaders adds the headers of a problem inside huma.
 func withHeaders(p huma.StatusError) error {
 	switch p.GetStatus() {
-	case http.StatusServiceUnavailable:
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests: // of too many large requests
 		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {retrySoon}})
 	case http.StatusUnauthorized: // the key ended while it was remembered
 		return huma.ErrorWithHeaders(p, http.Header{"WWW-Authenticate": {challenge + invalidToken}})

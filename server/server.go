@@ -97,6 +97,8 @@ type Server struct {
 	tokens   *tokens // nil without an issuer
 	limits   *limits // by key, and by address for invalid ones
 	logins   *limits // by address
+	loads    *loads  // memory
+	ingests  *loads  // files that are read and split
 	audit    *audit
 	health   health
 	metrics  *metrics // nil over stdio
@@ -111,7 +113,8 @@ type Server struct {
 }
 
 func newServer(cfg Config) *Server {
-	s := &Server{cfg: cfg.withDefaults(), keys: newKeys()}
+	s := &Server{cfg: cfg.withDefaults(), keys: newKeys(), loads: newLoads(loadEach, loadAll),
+		ingests: newLoads(ingestsEach, ingestsAll)}
 	s.log, s.cors = s.cfg.Logger, newCORS(s.cfg.Origins)
 	s.tracer = s.cfg.TracerProvider.Tracer(tracerName)
 	s.stopping, s.stop = context.WithCancel(context.Background())

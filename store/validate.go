@@ -245,7 +245,9 @@ func moment(field string, at time.Time) error {
 
 // ValidateMetadata encodes v as a JSON object of at most 1 MiB that PostgreSQL accepts. It returns nil if v is nil
 // or encodes to null.
-func ValidateMetadata(v any) (json.RawMessage, error) { return encodeObject("metadata", v, maxMetadata) }
+func ValidateMetadata(v any) (json.RawMessage, error) {
+	return encodeObject("metadata", v, maxMetadata)
+}
 
 // encodeObject encodes v as a JSON object that PostgreSQL accepts, of at most a number of bytes unless it is 0.
 func encodeObject(field string, v any, most int) (json.RawMessage, error) {

@@ -53,15 +53,15 @@ func (o *outline) check(ctx context.Context, bytes int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return checkChunks(len(o.chunks), o.paths, bytes)
+	return checkChunks(len(o.chunks), MaxChunks, o.paths, bytes)
 }
 
 // checkChunks returns an *Error if chunks are too many, or if their headings are out of proportion to the bytes that
 // they were made of.
-func checkChunks(chunks, headings, bytes int) error {
+func checkChunks(chunks, most, headings, bytes int) error {
 	switch {
-	case chunks > MaxChunks:
-		return Errorf("has more than %d chunks: split it, or choose a larger chunk size", MaxChunks)
+	case chunks > most:
+		return Errorf("has more than %d chunks: split it, or choose a larger chunk size", most)
 	case headings > 2*bytes+1<<16:
 		return Errorf("has headings that, repeated with each chunk, are more than twice as long as its text: " +
 			"choose a larger chunk size, or shorten them")

@@ -17,6 +17,8 @@ type Splitting struct {
 	// Overlap is how much of a chunk's end the next chunk may repeat, in whole sentences: 0 to half
 	// of Size.
 	Overlap int
+	// MaxChunks refuses more chunks. Zero is MaxChunks.
+	MaxChunks int
 }
 
 // The limits of Splitting.
@@ -86,7 +88,7 @@ func (s Splitting) split(ctx context.Context, pieces []Chunk) ([]Chunk, error) {
 					headings += len(piece.Heading)
 				}
 			}
-			if err := checkChunks(len(chunks), headings, read); err != nil {
+			if err := checkChunks(len(chunks), s.most(), headings, read); err != nil {
 				return nil, err
 			}
 		}
@@ -115,6 +117,14 @@ func cutBlock(text string) (block, rest string) {
 		}
 	}
 	return text[:at], text[at:]
+}
+
+// most returns the largest number of chunks.
+func (s Splitting) most() int {
+	if s.MaxChunks > 0 {
+		return min(s.MaxChunks, MaxChunks)
+	}
+	return MaxChunks
 }
 
 // length returns the number of characters.
