@@ -71,6 +71,9 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 	if bad, ok := errors.AsType[*documents.Error](err); ok {
 		return huma.Error422UnprocessableEntity(bad.Error())
 	}
+	if _, ok := errors.AsType[*store.FileError](err); ok {
+		return huma.Error422UnprocessableEntity(err.Error())
+	}
 	if store.IsDeadlock(err) {
 		return huma.Error503ServiceUnavailable("the request met another one: try again")
 	}

@@ -53,6 +53,9 @@ type ImportReport struct {
 // ErrImportTooLarge reports that a file has more than ImportOptions.MaxBytes.
 var ErrImportTooLarge = jsonl.ErrTooLarge
 
+// FileError reports a file that cannot be imported, whatever its lines say.
+type FileError = jsonl.Error
+
 // longestLine is the longest line, in bytes, of an import with MaxBytes.
 const longestLine = 16 << 20
 

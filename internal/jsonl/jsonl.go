@@ -4,6 +4,7 @@ package jsonl
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -20,6 +21,21 @@ const (
 
 // ErrTooLarge reports that a file has more than the given number of bytes after unpacking.
 var ErrTooLarge = errors.New("the file is too large")
+
+// Error reports a file that is not JSON Lines, is broken, or exceeds a limit.
+type Error struct {
+	Problem string
+	Err     error // what reported it; may be nil
+}
+
+func (e *Error) Error() string { return e.Problem }
+
+// Unwrap returns what reported the problem.
+func (e *Error) Unwrap() error { return e.Err }
+
+func problem(err error, format string, args ...any) error {
+	return &Error{fmt.Sprintf(format, args...), err}
+}
 
 // Limits bound a file further, for one that is not the operator's own. Zero is no limit.
 type Limits struct {
@@ -67,11 +83,14 @@ func NewLimited(r io.Reader, limits Limits) (*Reader, error) {
 // Next reads the next line, and reports whether there was one.
 func (r *Reader) Next() bool {
 	if !r.scanner.Scan() {
+		_, corrupt := errors.AsType[flate.CorruptInputError](r.scanner.Err())
 		switch err := r.scanner.Err(); {
 		case errors.Is(err, bufio.ErrTooLong):
-			r.Err = fmt.Errorf("line %d is longer than %d MiB", r.Number+1, r.longest>>20)
+			r.Err = problem(err, "line %d is longer than %d MiB", r.Number+1, r.longest>>20)
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			r.Err = fmt.Errorf("the file is cut off after line %d: %w", r.Number, err)
+			r.Err = problem(err, "the file is cut off after line %d: %v", r.Number, err)
+		case corrupt, errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+			r.Err = problem(err, "the file is broken after line %d: %v", r.Number, err)
 		case err != nil:
 			r.Err = fmt.Errorf("read after line %d: %w", r.Number, err)
 		}
@@ -96,7 +115,7 @@ func Unpack(r io.Reader) (io.Reader, error) {
 	}
 	unpacked, err := gzip.NewReader(buffered)
 	if err != nil {
-		return nil, fmt.Errorf("the file begins like one compressed with gzip, but: %w", err)
+		return nil, problem(err, "the file begins like one compressed with gzip, but: %v", err)
 	}
 	return &ratio{Reader: unpacked, packed: packed}, nil
 }
@@ -132,7 +151,7 @@ func (r *ratio) Read(p []byte) (int, error) {
 // CheckRatio returns an error if packed bytes unpack to too many.
 func CheckRatio(packed, unpacked int64) error {
 	if unpacked > maxStart+maxRatio*packed {
-		return fmt.Errorf("it unpacks to more than %d times its size: if that is right, unpack it first", maxRatio)
+		return problem(nil, "it unpacks to more than %d times its size: if that is right, unpack it first", maxRatio)
 	}
 	return nil
 }
@@ -153,7 +172,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 // The limits of a JSON text. An empty object takes 3 bytes of text and 50 bytes of memory once it is decoded.
 const (
-	maxValues = 250_000
+	maxValues = 100_000
 	maxDepth  = 1000
 )
 
