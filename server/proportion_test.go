@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/server"
@@ -284,4 +285,39 @@ func TestLoadOfOneUser(t *testing.T) {
 	require.NoError(t, more.Close())
 	<-ended
 	require.Equal(t, 200, send("eve", large).status)
+}
+
+// No tool answers crafted arguments with more than max_tokens allow, or repeats them.
+func TestToolsAreInProportion(t *testing.T) {
+	b := setup(t, func(c *server.Config) { c.RequestsPerSecond = 1e6 })
+	m := b.over(t, b.key(t, store.RolePerson, "ada"), "/mcp", generations[0])
+	a := must[server.Added](m, "add_memory", object{"content": "Heron is a sloop."})
+	long := strings.Repeat("Heron sails. ", 80_000)
+	for tool, err := range m.session.Tools(t.Context(), nil) {
+		require.NoError(t, err)
+		calls := []object{numbered(20_000), {"x": nested(5000)}, {"x": slices.Repeat([]any{object{}}, 120_000)}}
+		for _, c := range callsOf(tool, []any{a.ID.String()})[:1] {
+			for name := range tool.InputSchema.(map[string]any)["properties"].(object) {
+				for _, value := range []any{long, nested(400), slices.Repeat([]any{"a"}, 50_000), numbered(10_000)} {
+					changed := maps.Clone(c)
+					changed[name] = value
+					calls = append(calls, changed)
+				}
+			}
+		}
+		for i, arguments := range calls {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			r, err := m.session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: arguments})
+			runtime.ReadMemStats(&after)
+			if err != nil {
+				require.ErrorContains(t, err, "Bad Request", "%s %d", tool.Name, i) // the protocol refuses it
+				continue
+			}
+			text := r.Content[0].(*mcp.TextContent).Text
+			require.Less(t, len(text), 32<<10, "%s %d: %.300s", tool.Name, i, text)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<20), "%s %d", tool.Name, i)
+			require.NotContains(t, text, "unexpected error", "%s %d", tool.Name, i)
+		}
+	}
 }
