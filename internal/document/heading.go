@@ -8,7 +8,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 )
 
-// maxTitle is the length, in characters, to which a heading is shortened in a path. Every chunk below it repeats the path.
+// maxTitle is the length, in characters, to which a heading is shortened in a path, because every chunk below it repeats
+// the path.
 const maxTitle = 100
 
 // outline collects a text by its headings.

@@ -22,7 +22,8 @@ var (
 	apart = map[atom.Atom]string{
 		atom.P: "\n\n", atom.Div: "\n", atom.Section: "\n\n", atom.Article: "\n\n", atom.Header: "\n\n",
 		atom.Footer: "\n\n", atom.Main: "\n\n", atom.Nav: "\n\n", atom.Aside: "\n\n", atom.Blockquote: "\n\n",
-		atom.Pre: "\n\n", atom.Figure: "\n\n", atom.Figcaption: "\n", atom.Ul: "\n", atom.Ol: "\n", atom.Li: "\n", atom.Dl: "\n", atom.Dt: "\n", atom.Dd: "\n",
+		atom.Pre: "\n\n", atom.Figure: "\n\n", atom.Figcaption: "\n",
+		atom.Ul: "\n", atom.Ol: "\n", atom.Li: "\n", atom.Dl: "\n", atom.Dt: "\n", atom.Dd: "\n",
 		atom.Table: "\n\n", atom.Caption: "\n", atom.Tr: "\n", atom.Hr: "\n\n", atom.Form: "\n\n", atom.Address: "\n\n",
 		atom.Details: "\n\n", atom.Summary: "\n", atom.Fieldset: "\n\n",
 	}
@@ -34,7 +35,8 @@ var (
 	levels = map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4, atom.H5: 5, atom.H6: 6}
 )
 
-// The limits of a page: the longest tag or text between two tags, in bytes, and the depth to which elements are followed.
+// The limits of a page: the longest tag or text between two tags, in bytes, and the depth to which elements are
+// followed.
 const (
 	maxToken = 4 << 20
 	maxDepth = 512
