@@ -4,10 +4,10 @@
 #   docker build -t oxbow .
 #   docker buildx build --platform linux/amd64,linux/arm64 -t oxbow .
 #   docker run --rm --read-only -e DATABASE_URL=… oxbow migrate up
-ARG GO_VERSION=1.26
 
-# The compiler runs on the builder's platform and compiles for the image's.
-FROM --platform=$BUILDPLATFORM golang:${GO_VERSION} AS build
+# The compiler runs on the builder's platform and compiles for the image's. Images are pinned by their digests, of all
+# platforms: a tag may change.
+FROM --platform=$BUILDPLATFORM golang:1.26.5@sha256:3aff6657219a4d9c14e27fb1d8976c49c29fddb70ba835014f477e1c70636647 AS build
 ARG TARGETOS TARGETARCH
 ENV GOCACHE=/cache
 WORKDIR /src
@@ -17,7 +17,7 @@ COPY . .
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/cache \
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags="-s -w" -o /oxbow ./cli/oxbow
 
-FROM gcr.io/distroless/static-debian12:nonroot
+FROM gcr.io/distroless/static-debian12:nonroot@sha256:afa5c872c891853ca7fcf1f12c3edb23f7eeef36189728842dd51042ff57f7ab
 LABEL org.opencontainers.image.title="Oxbow" \
       org.opencontainers.image.description="Long-term memory for applications, inside their PostgreSQL" \
       org.opencontainers.image.source="https://github.com/oxbow-memory/oxbow" \

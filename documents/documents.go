@@ -50,6 +50,8 @@ type NewFile struct {
 	// Overlap is the maximum number of characters, in whole sentences, that a chunk repeats from the end of
 	// the previous one: 0 to half of ChunkSize. Default: a tenth of ChunkSize.
 	Overlap *int
+	// MaxChunks refuses a file that has more chunks. Default, and the maximum: 100,000.
+	MaxChunks int
 }
 
 // Report is the result of Ingest.
@@ -192,7 +194,7 @@ func (f *NewFile) validate() (store.File, document.Splitting, error) {
 	if metadata != nil {
 		file.Metadata = metadata
 	}
-	s := document.Splitting{Size: f.ChunkSize}
+	s := document.Splitting{Size: f.ChunkSize, MaxChunks: f.MaxChunks}
 	if s.Size == 0 {
 		s.Size = document.DefaultSize
 	}

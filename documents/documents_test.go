@@ -77,7 +77,7 @@ func TestIngest(t *testing.T) {
 	require.Len(t, files, 1)
 	require.Equal(t, report.FileID, files[0].ID)
 	require.Equal(t, 3, files[0].Chunks)
-	require.JSONEq(t, `{"chunk_size": 1000, "overlap": 100, "reader": 2}`, string(files[0].Settings))
+	require.JSONEq(t, `{"chunk_size": 1000, "overlap": 100, "reader": 3}`, string(files[0].Settings))
 	others, err := documents.Files(t.Context(), b.client, "bob")
 	require.NoError(t, err)
 	require.Empty(t, others)

@@ -36,7 +36,8 @@ var _ = describe(Kind{
 	Retention: busyRetention,
 }, func(c Config) worker[NotifyArgs] { return &notifyWorker{c} })
 
-// Sender posts signed messages. An error that wraps Gone means that the far end wants no more.
+// Sender posts signed messages. Status and error are stored and logged: they have neither secrets nor what the far end
+// says in its own words.
 type Sender interface {
 	Send(ctx context.Context, url string, secret []byte, id string, at time.Time, message []byte) (status string, err error)
 	// Gone reports whether an error of Send means that the far end wants no more messages.
@@ -81,7 +82,7 @@ func (w *notifyWorker) Work(ctx context.Context, job *river.Job[NotifyArgs]) err
 	failpoint.Reach(failpoint.NotifySent)
 	gone := failure != nil && w.Sender.Gone(failure)
 	if failure != nil {
-		status = oneline.Shorten(failure.Error(), 200)
+		status = oneline.Shorten(oneline.Of(failure.Error()), 200)
 	}
 	if failure == nil || gone {
 		return completing(ctx, w.DB, job, func(tx pgx.Tx) error {

@@ -5,7 +5,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/oxbow-memory/oxbow/documents"
+	"github.com/oxbow-memory/oxbow/internal/document"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // NewDocument is a text file to add.
@@ -18,9 +22,17 @@ type NewDocument struct {
 	Overlap   *int           `json:"overlap,omitempty" minimum:"0" maximum:"10000" doc:"Characters that a chunk repeats. Default: a tenth of chunk_size"`
 }
 
+// The limits of a file, with which a backend needs less than 200 MiB.
+const (
+	maxFile   = 16 << 20 // bytes
+	maxChunks = 50_000
+)
+
+func file(o *huma.Operation) { o.MaxBodyBytes = maxFile }
+
 func (s *Server) registerDocuments() {
 	forUser(s, op("add-document", http.MethodPost, "/documents", "documents",
-		"Add a text, Markdown or HTML file", bulk),
+		"Add a text, Markdown or HTML file", file),
 		s.addDocument)
 	forUser(s, op("list-documents", http.MethodGet, "/documents", "documents", "List files by path"),
 		func(ctx context.Context, user string, _ *nothing) (list[documents.File], error) {
@@ -40,8 +52,17 @@ func (s *Server) addDocument(ctx context.Context, user string, in *struct {
 	Body NewDocument
 }) (documents.Report, error) {
 	d := in.Body
+	head := d.Content[:min(len(d.Content), 1024)]
+	if mediaType, err := document.MediaType(d.Path, d.MediaType, []byte(head)); err == nil && mediaType == document.PDF {
+		return documents.Report{}, store.Invalid("content", nil, "must be text, Markdown or HTML: oxbow ingest reads PDF files")
+	}
+	ingest := s.ingests.begin(callerOf(ctx))
+	defer ingest.end()
+	if err := ingest.take(1); err != nil {
+		return documents.Report{}, err
+	}
 	f := documents.NewFile{UserID: user, Path: d.Path, MediaType: d.MediaType, Content: strings.NewReader(d.Content),
-		ChunkSize: d.ChunkSize, Overlap: d.Overlap}
+		ChunkSize: d.ChunkSize, Overlap: d.Overlap, MaxChunks: maxChunks}
 	if d.Metadata != nil {
 		f.Metadata = d.Metadata
 	}

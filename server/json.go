@@ -6,64 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/oxbow-memory/oxbow/internal/jsonl"
 )
-
-// The limits of JSON in a request. They bound the memory of what it is decoded to, which may need 50 times as much as
-// the text.
-const (
-	maxDepth  = 100     // levels
-	maxValues = 100_000 // values, including those of objects and lists in others
-)
-
-// checkJSON returns an error for JSON that is too deep or has too many values. Text that is not JSON may pass.
-func checkJSON(text []byte) error {
-	depth, values, quoted := 0, 1, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == ',':
-			values++
-		case c == '{' || c == '[':
-			values++
-			depth++
-		case c == '}' || c == ']':
-			depth--
-		}
-		if depth > maxDepth {
-			return fmt.Errorf("the JSON has more than %d levels", maxDepth)
-		}
-		if values > maxValues {
-			return fmt.Errorf("the JSON has more than %d values", maxValues)
-		}
-	}
-	return nil
-}
-
-// boundedFormats are formats that refuse what checkJSON does.
-func boundedFormats(formats map[string]huma.Format) map[string]huma.Format {
-	formats = maps.Clone(formats)
-	for name, f := range formats {
-		unmarshal := f.Unmarshal
-		f.Unmarshal = func(text []byte, v any) error {
-			if err := checkJSON(text); err != nil {
-				return err
-			}
-			return unmarshal(text, v)
-		}
-		formats[name] = f
-	}
-	return formats
-}
 
 // The limits of a problem.
 const (
@@ -110,8 +60,8 @@ func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, huma.NewError(http.StatusRequestTimeout, "the body did not arrive")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(text))
-	if err := checkJSON(text); err != nil {
-		return nil, huma.Error400BadRequest(err.Error())
+	if err := jsonl.Check(text); err != nil {
+		return nil, huma.Error400BadRequest("the body " + err.Error())
 	}
 	return text, nil
 }

@@ -134,6 +134,9 @@ func (m *mcpServer) as(ctx context.Context, r mcp.Request, operation string,
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, who), m.cfg.timeout)
 	defer cancel()
+	load := m.loads.begin(who)
+	defer load.end()
+	ctx = load.metered(ctx)
 	ctx, ended := m.observe(ctx, surfaceMCP, operation)
 	entry := &access{audit: m.audit, Access: store.Access{UserID: who.user, KeyID: who.key, Role: who.role,
 		Operation: operation}}

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/oxbow-memory/oxbow/internal/jsonl"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -90,6 +91,9 @@ func objectOf(raw json.RawMessage) (map[string]any, error) {
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, nil
+	}
+	if err := jsonl.Check(raw); err != nil {
+		return nil, store.Invalid("arguments", nil, err.Error())
 	}
 	var object map[string]any
 	if err := json.Unmarshal(raw, &object); err != nil {

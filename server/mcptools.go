@@ -3,9 +3,11 @@ package server
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sort"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -140,8 +142,14 @@ type wholeMemory struct {
 
 func (w *wholeMemory) content() (*string, *bool) { return &w.Memory.Content, &w.Shortened }
 
+// errNotForModels answers a request for a memory of level 2. The text of level 3 is sealed anyway.
+var errNotForModels = huma.Error403Forbidden("the memory has sensitivity 2: it is not shown to models")
+
 func (m *mcpServer) getMemory(ctx context.Context, user string, in idArguments) (wholeMemory, error) {
 	found, err := m.Server.getMemory(ctx, user, &MemoryID{in.ID})
+	if err == nil && found.Sensitivity == notForModels {
+		return wholeMemory{}, errNotForModels
+	}
 	w := wholeMemory{Memory: found}
 	if err == nil && costOf(found.Metadata) > in.tokens()/2 {
 		w.Metadata, w.Shortened = map[string]any{}, true
@@ -258,13 +266,11 @@ type pageOf struct {
 
 // listMemories returns as many memories as fit. What does not fit is on the next page.
 func (m *mcpServer) listMemories(ctx context.Context, user string, in listArguments) (out pageOf, err error) {
-	l := store.Listing{Types: typesOf(in.Types), SessionID: in.SessionID, Cursor: in.Cursor, Limit: cmp.Or(in.Limit, 50)}
+	l := store.Listing{Types: typesOf(in.Types), SessionID: in.SessionID, Cursor: in.Cursor, Limit: cmp.Or(in.Limit, 50),
+		ForModel: true}
 	for again := true; again && err == nil; { // the second time with the number that fits, for the right cursor
 		var page []oxbow.Memory
-		err = m.client.InTx(ctx, user, func(tx pgx.Tx) error {
-			page, out.Next, err = store.ListMemories(ctx, tx, user, l)
-			return err
-		})
+		page, out.Next, err = m.memories(ctx, user, l)
 		all := make([]brief, len(page))
 		for i, p := range page {
 			all[i] = brief{ID: p.ID, Type: p.Type, Content: p.Content, Speaker: p.Speaker, ValidAt: p.ValidAt,
@@ -287,9 +293,37 @@ type operationAnswer struct {
 	LeftOut int `json:"left_out,omitzero" doc:"How many of the oldest changes, links and jobs max_tokens left out"`
 }
 
+// notForModels is the level of memories and messages that are read by id only.
+const notForModels = 2
+
+// forModel removes the texts of changes that are not for models: all, if a version of the memory is sensitive.
+func (m *mcpServer) forModel(ctx context.Context, user string, changes []oxbow.Change) error {
+	ids := make([]uuid.UUID, len(changes))
+	for i, c := range changes {
+		ids[i] = c.MemoryID
+	}
+	var hide bool
+	err := m.client.InTx(ctx, user, func(tx pgx.Tx) (err error) {
+		hide, err = store.AnySensitive(ctx, tx, user, ids...)
+		return err
+	})
+	for i, c := range changes {
+		if hide {
+			changes[i] = oxbow.Change{At: c.At, Event: c.Event, MemoryID: c.MemoryID, Type: c.Type, Version: c.Version}
+		}
+		changes[i].Messages = slices.DeleteFunc(changes[i].Messages, func(said oxbow.Message) bool {
+			return said.Sensitivity >= notForModels
+		})
+	}
+	return err
+}
+
 // getOperation returns an operation. It leaves out the oldest changes, then links, then jobs if they do not fit.
 func (m *mcpServer) getOperation(ctx context.Context, user string, in idArguments) (operationAnswer, error) {
 	o, err := m.Server.getOperation(ctx, user, &OperationID{in.ID})
+	if err == nil {
+		err = m.forModel(ctx, user, o.Changes)
+	}
 	a := operationAnswer{Operation: o}
 	if err != nil {
 		return a, err

@@ -179,11 +179,22 @@ func (s *Server) listMemories(ctx context.Context, user string, in *struct {
 }) (page list[oxbow.Memory], err error) {
 	l := store.Listing{Types: typesOf(in.Types), SessionID: in.SessionID, AgentID: in.AgentID, All: in.All,
 		Cursor: in.Cursor, Limit: in.Limit}
-	err = s.client.InTx(ctx, user, func(tx pgx.Tx) error {
-		page.Items, page.Next, err = store.ListMemories(ctx, tx, user, l)
-		return err
-	})
+	page.Items, page.Next, err = s.memories(ctx, user, l)
 	return page, err
+}
+
+// memories returns a page of memories, with fewer than the limit if they are large.
+func (s *Server) memories(ctx context.Context, user string, l store.Listing) (found []oxbow.Memory, next string,
+	err error,
+) {
+	err = paged(ctx, l.Limit, func(limit int) error {
+		return s.client.InTx(ctx, user, func(tx pgx.Tx) error {
+			l.Limit = limit
+			found, next, err = store.ListMemories(ctx, tx, user, l)
+			return err
+		})
+	})
+	return found, next, err
 }
 
 // getMemory returns a memory. The server has no keys, so the text of a sealed one is "[sealed]".

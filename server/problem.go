@@ -65,6 +65,9 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 		s.keys.forget(callerOf(ctx).key)
 		return errNoCredential
 	}
+	if limited, ok := errors.AsType[*retryAfter](err); ok {
+		return huma.Error429TooManyRequests(limited.Error())
+	}
 	if known, ok := errors.AsType[huma.StatusError](err); ok {
 		return known
 	}
@@ -83,6 +86,9 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 	}
 	if limited, ok := errors.AsType[*retryAfter](err); ok {
 		return huma.Error429TooManyRequests(limited.Error())
+	}
+	if _, ok := errors.AsType[*store.FileError](err); ok {
+		return huma.Error422UnprocessableEntity(err.Error())
 	}
 	if status := statusOf(err); status != http.StatusInternalServerError {
 		if text := shown(err, status); text != err.Error() {

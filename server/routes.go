@@ -28,8 +28,8 @@ func (s *Server) routes() http.Handler {
 	s.register()
 
 	all := http.NewServeMux()
-	all.Handle("/", gzhttp.GzipHandler(tagged(v1)))
-	all.Handle(mcpPath, newMCP(s).handler()) // streams cannot wait to be compressed
+	all.Handle("/", s.loaded(gzhttp.GzipHandler(tagged(v1))))
+	all.Handle(mcpPath, s.loaded(newMCP(s).handler())) // streams cannot wait to be compressed
 	mux := http.NewServeMux()
 	mux.Handle(prefix+"/", s.forUser(all))
 	mux.Handle(mcpPath, s.forUser(all))
@@ -83,7 +83,7 @@ func (s *Server) describe() huma.Config {
 	cfg := huma.DefaultConfig("Oxbow", "1")
 	cfg.CreateHooks = nil // no "$schema" in answers
 	cfg.DocsPath = ""     // it would load a script from elsewhere
-	cfg.Formats = boundedFormats(cfg.Formats)
+	cfg.Formats = map[string]huma.Format{"application/json": boundedJSON, "json": boundedJSON}
 	cfg.Transformers = append(cfg.Transformers, shortenProblem)
 	cfg.Info.Description = "Long-term memory about users. Times are RFC 3339. Errors are RFC 9457 problems. " +
 		"Answers to GET have an ETag; with If-None-Match, an unchanged one is not sent again."

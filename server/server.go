@@ -112,6 +112,8 @@ type Server struct {
 	logins    *limits // by address
 	shares    *shares // of connections for requests
 	lookups   *shares // of those that find credentials
+	loads     *loads  // memory
+	ingests   *loads  // files that are read and split
 	audit     *audit
 	transfers *transfers
 	health    health
@@ -127,7 +129,8 @@ type Server struct {
 }
 
 func newServer(cfg Config) *Server {
-	s := &Server{cfg: cfg.withDefaults(), keys: newKeys(), sessions: newKeys(), transfers: newTransfers()}
+	s := &Server{cfg: cfg.withDefaults(), keys: newKeys(), sessions: newKeys(), transfers: newTransfers(),
+		loads: newLoads(loadEach, loadAll), ingests: newLoads(ingestsEach, ingestsAll)}
 	s.log, s.cors = s.cfg.Logger, newCORS(s.cfg.Origins)
 	s.tracer = s.cfg.TracerProvider.Tracer(tracerName)
 	s.stopping, s.stop = context.WithCancel(context.Background())

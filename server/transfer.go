@@ -291,7 +291,8 @@ func (s *Server) importLines(ctx context.Context, user string, in *struct {
 	err = s.client.InTx(ctx, user, func(tx pgx.Tx) error {
 		body := io.MultiReader(file.Reader(ctx, tx), rest)
 		report, err = s.client.WithTx(tx).Import(ctx, body, oxbow.ImportOptions{SkipBad: in.SkipBad,
-			Type: oxbow.MemoryType(in.Type), OnlyMemories: true, Rename: func(string) string { return user }})
+			MaxBytes: maxImport,
+			Type:     oxbow.MemoryType(in.Type), OnlyMemories: true, Rename: func(string) string { return user }})
 		if err != nil {
 			return err
 		}

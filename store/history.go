@@ -154,6 +154,17 @@ func History(ctx context.Context, db DB, userID string, id uuid.UUID) ([]Change,
 	return changes, addMessages(ctx, db, userID, changes, sources)
 }
 
+// AnySensitive reports whether one of a user's memories with the given ids has sensitivity 2 or 3.
+func AnySensitive(ctx context.Context, db DB, userID string, ids ...uuid.UUID) (bool, error) {
+	names := make([]string, len(ids)) // as text, which works without RegisterTypes
+	for i, id := range ids {
+		names[i] = id.String()
+	}
+	return CollectOne[bool](ctx, db, `
+		select exists (select from oxbow.memories where user_id = $1 and id = any(($2::text[])::uuid[]) and sensitivity >= 2)`,
+		userID, names)
+}
+
 // addMessages adds to each change the messages that it is based on.
 func addMessages(ctx context.Context, db DB, userID string, changes []Change, sources [][]uuid.UUID) error {
 	var ids []string // as text, which works without RegisterTypes

@@ -35,6 +35,9 @@ type ImportOptions struct {
 	OnlyMemories bool
 	// Rename maps the user of a line to the user who gets the memory. Default: no change.
 	Rename func(userID string) string
+	// MaxBytes is the largest file in bytes, after unpacking, for files that are not the operator's own. The longest line
+	// then is 16 MiB. ErrImportTooLarge if the file has more. Default: any size, and lines of at most 64 MiB.
+	MaxBytes int64
 	// Progress is called every 1,000 lines and once at the end.
 	Progress func(ImportReport)
 }
@@ -48,6 +51,15 @@ type ImportReport struct {
 	Ignored  int   // questions of an evaluation set, which are not stored
 	Bad      int   // lines that SkipBad skipped
 }
+
+// ErrImportTooLarge reports that a file has more than ImportOptions.MaxBytes.
+var ErrImportTooLarge = jsonl.ErrTooLarge
+
+// FileError reports a file that cannot be imported, whatever its lines say.
+type FileError = jsonl.Error
+
+// longestLine is the longest line, in bytes, of an import with MaxBytes.
+const longestLine = 16 << 20
 
 // progressEvery is the number of lines between two calls of ImportOptions.Progress.
 const progressEvery = 1000
@@ -80,7 +92,11 @@ func Import(ctx context.Context, tx pgx.Tx, r io.Reader, o ImportOptions, sealer
 	if err != nil {
 		return ImportReport{}, Explain(err)
 	}
-	in, err := jsonl.NewReader(r)
+	limits := jsonl.Limits{Bytes: o.MaxBytes}
+	if o.MaxBytes > 0 {
+		limits.Line = longestLine
+	}
+	in, err := jsonl.NewLimited(r, limits)
 	if err != nil {
 		return ImportReport{}, err
 	}
@@ -226,6 +242,9 @@ func (s *importSource) read(line []byte) ([]any, error) {
 	if len(line) == 0 {
 		return nil, nil
 	}
+	if err := jsonl.Check(line); err != nil {
+		return nil, Invalid("", nil, err.Error())
+	}
 	f, err := parseFields(line)
 	if err != nil {
 		return nil, err
@@ -345,7 +364,11 @@ func (s *importSource) memory(f *fields) ([]any, error) {
 	if err := f.done(); err != nil {
 		return nil, err
 	}
-	metadata, err := m.validate()
+	largest := maxMetadata
+	if s.options.Traits { // an export may have what SQL accepted
+		largest = 0
+	}
+	metadata, err := m.validateUpTo(largest)
 	if err != nil {
 		return nil, err
 	}

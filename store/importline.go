@@ -160,7 +160,7 @@ func (f *fields) object(name string) json.RawMessage {
 	if !f.get(name, "must be a JSON object", &members) {
 		return nil
 	}
-	raw, err := ValidateMetadata(members)
+	raw, err := encodeObject(name, members, 0)
 	if bad, ok := errors.AsType[*InvalidError](err); ok {
 		f.fail(name, bad.Rule)
 	}
@@ -212,7 +212,7 @@ func (f *fields) record(rename func(string) string) (json.RawMessage, error) {
 		f.raw["type"] = value
 	}
 	f.raw["user_id"], _ = json.Marshal(userID)
-	record, err := ValidateMetadata(f.raw)
+	record, err := encodeObject("metadata", f.raw, 0)
 	if bad, ok := errors.AsType[*InvalidError](err); ok {
 		bad.Field = ""
 	}

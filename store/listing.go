@@ -15,6 +15,7 @@ type Listing struct {
 	SessionID string
 	AgentID   string
 	All       bool   // also superseded, expired and forgotten memories
+	ForModel  bool   // without memories of sensitivity 2 and 3
 	Cursor    string // from the previous page
 	Limit     int
 }
@@ -34,11 +35,12 @@ func ListMemories(ctx context.Context, db DB, userID string, l Listing) (_ []Mem
 		     and ($5 or m.expired_at is null and m.forgotten_at is null
 		          and coalesce(m.expires_at > now(), true))
 		     and ($6::timestamptz is null or (m.created_at, m.id) < ($6::timestamptz, $7::uuid))
+		     and (not $9 or m.sensitivity < 2)
 		), page as (select memory_type, id from own order by created_at desc, id desc limit $8)`+
 		selectMemories+`
 		 where user_id = $1::text and (memory_type, id) in (select memory_type, id from page)
 		 order by created_at desc, id desc`,
-		userID, texts(l.Types), pointer(l.SessionID), pointer(l.AgentID), l.All, pointer(at), id, l.Limit)
+		userID, texts(l.Types), pointer(l.SessionID), pointer(l.AgentID), l.All, pointer(at), id, l.Limit, l.ForModel)
 	memories := make([]Memory, len(rows))
 	for i, r := range rows {
 		memories[i] = r.memory()

@@ -15,19 +15,64 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// WithMeter returns a context in which Collect calls meter with the bytes of each row before it keeps the row. An error of
+// meter ends the query.
+func WithMeter(ctx context.Context, meter func(bytes int) error) context.Context {
+	return context.WithValue(ctx, meterKey{}, meter)
+}
+
+type meterKey struct{}
+
+// query returns the rows of a query, whose error they return, too.
+func query(ctx context.Context, db DB, sql string, args ...any) pgx.Rows {
+	rows, _ := db.Query(ctx, sql, bind(args)...)
+	if meter, ok := ctx.Value(meterKey{}).(func(int) error); ok {
+		return &metered{Rows: rows, meter: meter}
+	}
+	return rows
+}
+
+// metered are rows that a meter counts.
+type metered struct {
+	pgx.Rows
+	meter func(bytes int) error
+	err   error
+}
+
+// Next advances to the next row, unless the meter refuses it.
+func (m *metered) Next() bool {
+	if !m.Rows.Next() {
+		return false
+	}
+	bytes := 0
+	for _, value := range m.RawValues() {
+		bytes += len(value)
+	}
+	if m.err = m.meter(bytes); m.err != nil {
+		m.Close()
+	}
+	return m.err == nil
+}
+
+// Err returns the error of the meter or the query.
+func (m *metered) Err() error {
+	if m.err != nil {
+		return m.err
+	}
+	return m.Rows.Err()
+}
+
 // Collect runs a query and returns its rows: structs by the names of the columns, or the values of
 // a single column. Null is the zero value. It maps errors with Explain.
 func Collect[T any](ctx context.Context, db DB, sql string, args ...any) ([]T, error) {
-	rows, _ := db.Query(ctx, sql, bind(args)...) // CollectRows returns its error
-	found, err := pgx.CollectRows(rows, rowTo[T])
+	found, err := pgx.CollectRows(query(ctx, db, sql, args...), rowTo[T])
 	return found, Explain(err)
 }
 
 // CollectOne is Collect for a query that returns exactly one row. It returns ErrNotFound if the
 // query returns no row.
 func CollectOne[T any](ctx context.Context, db DB, sql string, args ...any) (T, error) {
-	rows, _ := db.Query(ctx, sql, bind(args)...) // CollectExactlyOneRow returns its error
-	found, err := pgx.CollectExactlyOneRow(rows, rowTo[T])
+	found, err := pgx.CollectExactlyOneRow(query(ctx, db, sql, args...), rowTo[T])
 	return found, Explain(err)
 }
 

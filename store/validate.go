@@ -21,6 +21,7 @@ const (
 	maxUserID    = 255
 	maxName      = 1024 // session_id, external_id
 	maxContent   = 1 << 20
+	maxMetadata  = 1 << 20 // as JSON
 	maxReference = 2048
 	maxDepth     = 200 // nesting of metadata: PostgreSQL's parser recurses
 )
@@ -37,12 +38,16 @@ func Invalid(field string, value any, rule string) *InvalidError {
 	switch v := reflect.ValueOf(value); {
 	case value == nil:
 	case v.Kind() == reflect.String: // errors are logged
-		bad.Value = shorten(strconv.Quote(secrets.Mask(v.String())), v.Len())
+		bad.Value = shorten(strconv.Quote(secrets.Mask(v.String()[:min(v.Len(), maxShown)])), v.Len())
 	default:
-		bad.Value = fmt.Sprint(value)
+		text := fmt.Sprint(value)
+		bad.Value = shorten(text, len(text))
 	}
 	return bad
 }
+
+// maxShown is how much of a text is searched for secrets before its beginning is shown.
+const maxShown = 4096
 
 // shorten cuts shown to at most 70 bytes if it has more than 80. size is the length of the value
 // without quotes.
@@ -78,9 +83,12 @@ func text(field, value string) error {
 
 // validate returns an error for anything that the database would reject. Otherwise it returns the
 // memory's metadata as JSON.
-func (m *NewMemory) validate() (json.RawMessage, error) {
-	metadata, err := m.check()
-	return metadata, withoutSecret(err, m.Sensitivity)
+func (m *NewMemory) validate() (json.RawMessage, error) { return m.validateUpTo(maxMetadata) }
+
+// validateUpTo is validate with the largest metadata in bytes, or 0 for any.
+func (m *NewMemory) validateUpTo(metadata int) (json.RawMessage, error) {
+	encoded, err := m.check(metadata)
+	return encoded, withoutSecret(err, m.Sensitivity)
 }
 
 // validate is the same for a message.
@@ -97,7 +105,7 @@ func withoutSecret(err error, sensitivity int) error {
 	return err
 }
 
-func (m *NewMemory) check() (json.RawMessage, error) {
+func (m *NewMemory) check(metadata int) (json.RawMessage, error) {
 	err := checkTexts(m.UserID, m.Content, Field{"external_id", m.ExternalID}, Field{"session_id", m.SessionID},
 		Field{"speaker", m.Speaker}, Field{"agent_id", m.AgentID}, Field{"source", m.Source},
 		Field{"category", string(m.Category)}, Field{"topic", m.Topic},
@@ -130,7 +138,7 @@ func (m *NewMemory) check() (json.RawMessage, error) {
 	if err := moment("expires_at", m.ExpiresAt); err != nil {
 		return nil, err
 	}
-	return ValidateMetadata(m.Metadata)
+	return encodeObject("metadata", m.Metadata, metadata)
 }
 
 func (m *NewMessage) check() (json.RawMessage, error) {
@@ -235,16 +243,23 @@ func moment(field string, at time.Time) error {
 	return nil
 }
 
-// ValidateMetadata encodes v as a JSON object that PostgreSQL accepts. It returns nil if v is nil
+// ValidateMetadata encodes v as a JSON object of at most 1 MiB that PostgreSQL accepts. It returns nil if v is nil
 // or encodes to null.
 func ValidateMetadata(v any) (json.RawMessage, error) {
-	const field = "metadata"
+	return encodeObject("metadata", v, maxMetadata)
+}
+
+// encodeObject encodes v as a JSON object that PostgreSQL accepts, of at most a number of bytes unless it is 0.
+func encodeObject(field string, v any, most int) (json.RawMessage, error) {
 	if raw, ok := v.(json.RawMessage); v == nil || ok && raw == nil {
 		return nil, nil
 	}
 	encoded, err := json.Marshal(v)
 	if err != nil {
 		return nil, Invalid(field, fmt.Sprintf("%v", v), "must be a JSON object: "+err.Error())
+	}
+	if most > 0 && len(encoded) > most {
+		return nil, Invalid(field, nil, fmt.Sprintf("must have at most %d MiB as JSON", most>>20))
 	}
 	// Decoding and encoding again removes broken UTF-16 escapes and duplicate keys.
 	dec := json.NewDecoder(bytes.NewReader(encoded))

@@ -5,9 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 // Webhook is an address to which due intentions are posted.
@@ -42,11 +45,19 @@ func AddWebhook(ctx context.Context, db DB, url string) (w NewWebhook, err error
 	return w, err
 }
 
-// Webhooks returns all webhooks, the oldest first.
+// Webhooks returns all webhooks, the oldest first. Their URLs are without user, password and query, which may be secret.
 func Webhooks(ctx context.Context, db DB) ([]Webhook, error) {
-	return list[Webhook](ctx, db, "read the webhooks", `
+	hooks, err := list[Webhook](ctx, db, "read the webhooks", `
 		select id, url, created_at, disabled_at, disabled_by, deliveries
 		  from oxbow.webhooks order by created_at, id`)
+	for i := range hooks {
+		shown := provider.WithoutSecrets(hooks[i].URL)
+		if strings.Contains(hooks[i].URL, "?") {
+			shown += "?…"
+		}
+		hooks[i].URL = shown
+	}
+	return hooks, err
 }
 
 // LiveWebhooks returns the ids of the webhooks that are not disabled.

@@ -1,15 +1,20 @@
 package worker
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oxbow-memory/oxbow/store"
@@ -136,4 +141,56 @@ func TestRemind(t *testing.T) {
 	remind(day.AddDate(0, 0, 2).Add(9 * time.Hour))
 	require.Len(t, far.said, 5, "a disabled webhook gets nothing")
 	require.Equal(t, 4, count(`state = 'due'`))
+}
+
+// A far end that says strange things gets each attempt once, and nothing of it or of the webhook's secrets is stored or
+// logged.
+func TestStrangeFarEnd(t *testing.T) {
+	b := setup(t)
+	var log bytes.Buffer
+	b.cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	b.cfg.WebhookPrivate = true
+	posts, answers := 0, []string{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		said := answers[min(posts, len(answers)-1)]
+		posts++
+		conn, out, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_, err = out.WriteString("HTTP/1.1 " + said + strings.Repeat("\x00strange", 5000) + "\r\nContent-Length: 0\r\n\r\n")
+		}
+		if assert.NoError(t, err) {
+			assert.NoError(t, errors.Join(out.Flush(), conn.Close()))
+		}
+	}))
+	t.Cleanup(server.Close)
+	address := strings.Replace(server.URL, "http://", "http://robin:hunter22@", 1) + "/x?token=hunter22"
+	_, err := store.AddWebhook(t.Context(), b.pool, address)
+	require.NoError(t, err)
+	for _, c := range []struct{ answers, statuses []string }{
+		{[]string{"204 "}, []string{"204 No Content"}},
+		{[]string{"500 ", "200 "}, []string{"the far end answered 500 Internal Server Error", "200 OK"}},
+		{[]string{"410 "}, []string{"the far end answered 410: it wants no more messages"}},
+	} {
+		posts, answers = 0, c.answers
+		_, err := b.pool.Exec(t.Context(), `select oxbow.intend('ada', $1, due_at => now() + interval '1 minute')`, c.answers[0])
+		require.NoError(t, err)
+		b.cfg.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		_, err = b.pool.Exec(t.Context(), `insert into oxbow.river_job (kind, queue, max_attempts, args)
+			values ('remind', 'default', 1, '{}')`)
+		require.NoError(t, err)
+		b.work()
+		require.Equal(t, len(c.answers), posts, "one attempt is one post")
+		hooks, err := store.Webhooks(t.Context(), b.pool)
+		require.NoError(t, err)
+		for i, status := range c.statuses {
+			require.Equal(t, status, hooks[0].Deliveries[len(c.statuses)-1-i].Status)
+		}
+		require.NotContains(t, hooks[0].URL, "hunter22")
+		var state, job string
+		require.NoError(t, b.pool.QueryRow(t.Context(), `select state::text, j::text from oxbow.river_job j
+			where kind = 'notify' order by id desc limit 1`).Scan(&state, &job))
+		require.Equal(t, "completed", state)
+		require.NotContains(t, job+log.String(), "hunter22")
+		require.NotContains(t, job+log.String(), "strange")
+	}
 }

@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 // traceTimeout bounds how long a worker waits at shutdown until the last traces are sent.
@@ -33,14 +35,16 @@ func startTracing(ctx context.Context, log *slog.Logger) (stop func(), err error
 	if err != nil {
 		return nil, usagef("invalid OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
-	otel.SetTracerProvider(provider)
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("cannot send traces", "error", err) }))
+	traces := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	otel.SetTracerProvider(traces)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.Warn("cannot send traces", "error", provider.Reason(err))
+	}))
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceTimeout)
 		defer cancel()
-		if err := provider.Shutdown(ctx); err != nil {
-			log.Warn("cannot send the last traces", "error", err)
+		if err := traces.Shutdown(ctx); err != nil {
+			log.Warn("cannot send the last traces", "error", provider.Reason(err))
 		}
 	}, nil
 }

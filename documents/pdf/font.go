@@ -102,7 +102,11 @@ type unicodeMap struct {
 	texts   map[string]string
 }
 
-const mostCodes = 1 << 17
+// The limits of a mapping: its codes, and the bytes of the text of one, of which the format allows 512.
+const (
+	mostCodes   = 1 << 17
+	longestText = 512
+)
 
 // readUnicodeMap reads the mapping. It returns nil if the mapping is missing or empty.
 func readUnicodeMap(stream pdf.Value) *unicodeMap {
@@ -131,7 +135,7 @@ func readUnicodeMap(stream pdf.Value) *unicodeMap {
 	return m
 }
 
-const maxTable = 16 << 20
+const maxTable = 4 << 20 // bytes
 
 // tableTokens matches the tokens of a mapping: comments and strings, which are skipped, codes,
 // lists and keywords.
@@ -179,7 +183,7 @@ func unhex(token string) string {
 }
 
 func (m *unicodeMap) set(code, to string) {
-	if n := len(code); n < 1 || n > 4 || len(m.texts) >= mostCodes {
+	if n := len(code); n < 1 || n > 4 || len(m.texts) >= mostCodes || len(to) > longestText {
 		return
 	}
 	m.lengths[len(code)] = true
@@ -190,7 +194,8 @@ func (m *unicodeMap) set(code, to string) {
 // follow it.
 func (m *unicodeMap) span(low, high string, to []string, list bool) {
 	from, until := number(low), number(high)
-	if len(low) == 0 || len(low) != len(high) || len(low) > 4 || until < from || until-from > 0xffff {
+	if len(low) == 0 || len(low) != len(high) || len(low) > 4 || until < from || until-from > 0xffff ||
+		!list && len(to[0]) > longestText {
 		return
 	}
 	for n := from; n <= until; n++ {

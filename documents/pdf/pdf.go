@@ -26,9 +26,12 @@ import (
 func init() { document.Register(document.PDF, read) }
 
 const (
-	timeout  = 2 * time.Minute // for a whole file: a crafted one could take forever
-	maxPages = 50_000
-	maxDepth = 40 // of nested pages and nested forms
+	timeout   = 2 * time.Minute // for a whole file: a crafted one could take forever
+	maxPages  = 50_000
+	maxDepth  = 40       // of nested pages and nested forms
+	maxStates = 1000     // of nested graphics states; the format allows 28
+	maxStream = 32 << 20 // bytes of a page's or form's operators, unpacked
+	maxText   = document.MaxBytes
 )
 
 var header = []byte("%PDF-")
@@ -47,7 +50,7 @@ func read(ctx context.Context, content []byte) ([]document.Chunk, error) {
 		err    error
 	}
 	done := make(chan result, 1)
-	go func() { // cannot be interrupted; abandoned when ctx ends
+	go func() { // ends soon after ctx, except in loops of the library that read nothing
 		chunks, err := pagesOf(ctx, content)
 		done <- result{chunks, err}
 	}()
@@ -66,8 +69,11 @@ func pagesOf(ctx context.Context, content []byte) (chunks []document.Chunk, err 
 		if broken := recover(); broken != nil {
 			chunks, err = nil, document.Errorf("is a broken PDF: %v", broken)
 		}
+		if ctx.Err() != nil {
+			chunks, err = nil, context.Cause(ctx)
+		}
 	}()
-	file, err := pdf.NewReader(&oldHeader{bytes.NewReader(content)}, int64(len(content)))
+	file, err := pdf.NewReader(&oldHeader{ctx, bytes.NewReader(content)}, int64(len(content)))
 	switch {
 	case errors.Is(err, pdf.ErrInvalidPassword), err != nil && strings.Contains(err.Error(), "ncrypt"):
 		return nil, errEncrypted
@@ -107,10 +113,16 @@ func pagesOf(ctx context.Context, content []byte) (chunks []document.Chunk, err 
 }
 
 // oldHeader presents a file of any version as 1.7, the last that the library accepts: later
-// versions do not differ in anything that affects text.
-type oldHeader struct{ *bytes.Reader }
+// versions do not differ in anything that affects text. It cannot be read after ctx has ended.
+type oldHeader struct {
+	ctx context.Context
+	*bytes.Reader
+}
 
 func (h *oldHeader) ReadAt(p []byte, offset int64) (int, error) {
+	if h.ctx.Err() != nil {
+		return 0, context.Cause(h.ctx)
+	}
 	n, err := h.Reader.ReadAt(p, offset)
 	const accepted = "%PDF-1.7\n"
 	if offset < int64(len(accepted)) && n > 0 {
@@ -124,6 +136,7 @@ type reader struct {
 	ctx    context.Context
 	chunks []document.Chunk
 	pages  int
+	bytes  int              // of text
 	fonts  map[string]*font // by the contents of their dictionaries
 }
 
@@ -152,7 +165,9 @@ func (r *reader) walk(node, resources pdf.Value, depth int) error {
 		return document.Errorf("has more than %d pages", maxPages)
 	}
 	text, err := r.page(node.Key("Contents"), resources)
-	if err != nil {
+	if _, known := errors.AsType[*document.Error](err); known {
+		return err
+	} else if err != nil {
 		return document.Errorf("is a broken PDF: page %d cannot be read: %v", r.pages, err)
 	}
 	if strings.TrimSpace(text) != "" {
@@ -163,7 +178,11 @@ func (r *reader) walk(node, resources pdf.Value, depth int) error {
 
 func (r *reader) page(contents, resources pdf.Value) (text string, err error) {
 	defer func() {
-		if broken := recover(); broken != nil {
+		switch broken := recover().(type) {
+		case nil:
+		case *document.Error:
+			err = broken
+		default:
 			err = fmt.Errorf("%v", broken)
 		}
 	}()

@@ -2,9 +2,12 @@ package pdf
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -203,6 +206,78 @@ func TestUnreadablePDFs(t *testing.T) {
 		_, err := readChunks(t.Context(), content)
 		require.ErrorContains(t, err, says)
 		require.NotContains(t, err.Error(), "runtime error", says)
+	}
+}
+
+// flate returns a stream that is packed.
+func flate(t *testing.T, data string) string {
+	t.Helper()
+	var packed bytes.Buffer
+	w := zlib.NewWriter(&packed)
+	_, err := io.WriteString(w, data)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return stream(packed.String(), "/Filter /FlateDecode")
+}
+
+// A small file cannot need much memory.
+func TestPDFsThatGrow(t *testing.T) {
+	for name, c := range map[string]struct {
+		page pdfPage
+		says string
+	}{
+		"operators": {pdfPage{text: "/Fm Do", resources: "<< /XObject << /Fm 12 0 R >> >>", objects: []string{strings.Replace(
+			flate(t, "["+strings.Repeat("1 ", maxStream/2)+"] TJ"), "<<", "<< /Type /XObject /Subtype /Form", 1)}},
+			"is a PDF with a page of more than 32 MiB of operators"},
+		"mapping": {pdfPage{text: "BT /F1 9 Tf (text) Tj ET",
+			resources: "<< /Font << /F1 << /Type /Font /Subtype /Type1 /ToUnicode 12 0 R >> >> >>",
+			objects: []string{flate(t, "1 beginbfrange <0000> <ffff> <"+strings.Repeat("0041", 1<<19)+"> endbfrange "+
+				"1 beginbfchar <74> <"+strings.Repeat("0041", 1<<19)+"> endbfchar")}},
+			"is a PDF whose fonts do not state their characters"},
+		"states": {pdfPage{text: "/Fm Do BT /F1 9 Tf (text) Tj ET", resources: "<< /XObject << /Fm 12 0 R >> " +
+			strings.TrimPrefix(plainFont, "<<"), objects: []string{strings.Replace(flate(t, strings.Repeat("q ", 1<<20)), "<<",
+			"<< /Type /XObject /Subtype /Form", 1)}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			chunks, err := readChunks(t.Context(), pdfOf(c.page))
+			runtime.ReadMemStats(&after)
+			if c.says != "" {
+				require.ErrorContains(t, err, c.says)
+			} else {
+				require.NoError(t, err)
+				require.Less(t, len(chunks[0].Text), 100)
+			}
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<20))
+		})
+	}
+}
+
+// ending is a context that ends after it was asked n times.
+type ending struct {
+	context.Context
+	n int
+}
+
+func (e *ending) Err() error {
+	if e.n--; e.n < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// The reader stops with its context, even among forms that draw each other for ever.
+func TestPDFReadingStops(t *testing.T) {
+	t.Parallel()
+	form := func(text string) string {
+		return stream(text, "/Type /XObject /Subtype /Form /Resources << /XObject << /A 12 0 R /B 13 0 R >> >>")
+	}
+	content := pdfOf(pdfPage{text: "/A Do", resources: "<< /XObject << /A 12 0 R >> >>",
+		objects: []string{form("/B Do /B Do"), form("/A Do /A Do")}})
+	for _, n := range []int{0, 1, 10, 1000, 10_000} {
+		_, err := pagesOf(&ending{t.Context(), n}, content)
+		require.ErrorIs(t, err, context.Canceled)
 	}
 }
 

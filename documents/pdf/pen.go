@@ -1,12 +1,15 @@
 package pdf
 
 import (
+	"io"
 	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/ledongthuc/pdf"
+
+	"github.com/oxbow-memory/oxbow/internal/document"
 )
 
 // matrix is [a b c d e f] of PDF: it maps (x, y) to (ax + cy + e, bx + dy + f).
@@ -46,9 +49,19 @@ type pen struct {
 	height     float64    // height of the last text
 }
 
-// draw executes the operators of a stream.
+// draw executes the operators of a stream, or of a list of streams. It panics if they are too long or take too long.
 func (p *pen) draw(stream, resources pdf.Value, depth int) {
+	unpacked := measure(stream)
+	for i := range stream.Len() {
+		unpacked += measure(stream.Index(i))
+	}
+	if unpacked > maxStream {
+		panic(document.Errorf("is a PDF with a page of more than %d MiB of operators", maxStream>>20))
+	}
 	pdf.Interpret(stream, func(stack *pdf.Stack, operator string) {
+		if p.reader.ctx.Err() != nil {
+			panic(p.reader.ctx.Err())
+		}
 		args := make([]pdf.Value, stack.Len())
 		for i := len(args) - 1; i >= 0; i-- {
 			args[i] = stack.Pop()
@@ -59,6 +72,16 @@ func (p *pen) draw(stream, resources pdf.Value, depth int) {
 		}
 		p.operate(operator, args, resources)
 	})
+}
+
+// measure returns the number of bytes of a stream after unpacking, at most maxStream+1. The library keeps what it has
+// not yet interpreted in memory, so a small file could need gigabytes.
+func measure(stream pdf.Value) int64 {
+	if stream.Kind() != pdf.Stream {
+		return 0
+	}
+	n, _ := io.Copy(io.Discard, io.LimitReader(stream.Reader(), maxStream+1)) // a broken rest is reported when it is read
+	return n
 }
 
 // form draws a form that a page refers to by name.
@@ -98,7 +121,9 @@ func (p *pen) operate(operator string, args []pdf.Value, resources pdf.Value) {
 	number := func(i int) float64 { return args[i].Float64() }
 	switch operator {
 	case "q":
-		p.stack = append(p.stack, p.state)
+		if len(p.stack) < maxStates {
+			p.stack = append(p.stack, p.state)
+		}
 	case "Q":
 		if n := len(p.stack); n > 0 {
 			p.state, p.stack = p.stack[n-1], p.stack[:n-1]
@@ -164,6 +189,9 @@ func (p *pen) kern(distance float64) {
 // show adds the text of a string.
 func (p *pen) show(raw string) {
 	text, width := p.font.decode(raw, p.size, p.space, p.wordy)
+	if p.reader.bytes += len(text); p.reader.bytes > maxText {
+		panic(document.Errorf("is a PDF with more than %d MiB of text", maxText>>20))
+	}
 	at := p.here.then(p.ctm)
 	p.here = shift(width*p.scale, 0).then(p.here)
 	if text != "" {

@@ -11,17 +11,21 @@ import (
 
 // Version increases when a file would be read or split differently than before, so that files ingested by an older
 // program are ingested again instead of counting as unchanged.
-const Version = 2
+const Version = 3
 
-// MaxBytes is the largest file accepted, in bytes.
-const MaxBytes = 64 << 20
+// The limits of a file. The largest has about 75,000 chunks of the default size.
+const (
+	MaxBytes  = 64 << 20
+	MaxChunks = 100_000
+)
 
 // Chunk is a piece of a file's text.
 type Chunk struct {
 	Text string
 	// Page is the chunk's page in a PDF, from 1, or 0 for other types.
 	Page int
-	// Heading is the path of headings above the chunk, "Guide > Setup", in Markdown and HTML.
+	// Heading is the path of headings above the chunk, "Guide > Setup", in Markdown and HTML. Each is shortened to
+	// maxTitle characters.
 	Heading string
 }
 
@@ -59,6 +63,9 @@ func Read(ctx context.Context, mediaType string, content []byte, s Splitting) ([
 		return nil, err
 	}
 	for i := range pieces {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		pieces[i].Text = tidy(pieces[i].Text)
 	}
 	chunks, err := s.split(ctx, pieces)

@@ -1,6 +1,16 @@
 package document
 
-import "strings"
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/oneline"
+)
+
+// maxTitle is the length, in characters, to which a heading is shortened in a path, because every chunk below it repeats
+// the path.
+const maxTitle = 100
 
 // outline collects a text by its headings.
 type outline struct {
@@ -8,6 +18,7 @@ type outline struct {
 	titles [6]string // current headings, by level
 	text   strings.Builder
 	body   bool // the section has more than headings
+	paths  int  // bytes of the chunks' paths
 }
 
 // heading begins a section at a level from 1 to 6. line is the heading as written in the text. A
@@ -16,7 +27,8 @@ func (o *outline) heading(level int, title, line string) {
 	if o.body {
 		o.end()
 	}
-	o.titles[level-1] = strings.Join(strings.Fields(title), " ")
+	title = strings.ToValidUTF8(title[:min(len(title), utf8.UTFMax*(maxTitle+1))], "")
+	o.titles[level-1] = oneline.Shorten(strings.Join(strings.Fields(title), " "), maxTitle)
 	clear(o.titles[level:])
 	o.text.WriteString(line)
 }
@@ -29,10 +41,33 @@ func (o *outline) add(text string) {
 // end closes the section.
 func (o *outline) end() {
 	if text := tidy(o.text.String()); strings.TrimSpace(text) != "" {
-		o.chunks = append(o.chunks, Chunk{Text: text, Heading: o.path()})
+		path := o.path()
+		o.chunks = append(o.chunks, Chunk{Text: text, Heading: path})
+		o.paths += len(path)
 	}
 	o.text.Reset()
 	o.body = false
+}
+
+// check returns an error if ctx has ended, or an *Error if a file of that many bytes has too many sections.
+func (o *outline) check(ctx context.Context, bytes int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return checkChunks(len(o.chunks), MaxChunks, o.paths, bytes)
+}
+
+// checkChunks returns an *Error if chunks are too many, or if their headings are out of proportion to the bytes that
+// they were made of.
+func checkChunks(chunks, most, headings, bytes int) error {
+	switch {
+	case chunks > most:
+		return Errorf("has more than %d chunks: split it, or choose a larger chunk size", most)
+	case headings > 2*bytes+1<<16:
+		return Errorf("has headings that, repeated with each chunk, are more than twice as long as its text: " +
+			"choose a larger chunk size, or shorten them")
+	}
+	return nil
 }
 
 // path joins the current headings, "Guide > Setup".

@@ -14,18 +14,29 @@ var (
 	noParagraph = regexp.MustCompile(`^(?: {4}|\t| {0,3}(?:>|[-+*][ \t]|\d{1,9}[.)][ \t]|\|))`)
 )
 
+// maxHeading is the longest line, in bytes, that can be a heading. A longer one is a paragraph.
+const maxHeading = 1000
+
 // readMarkdown splits a text at its headings. The text keeps its markup.
-func readMarkdown(_ context.Context, content []byte) ([]Chunk, error) {
+func readMarkdown(ctx context.Context, content []byte) ([]Chunk, error) {
 	text, err := decode(content)
 	if err != nil {
 		return nil, err
 	}
-	lines := strings.Split(lineEnds.Replace(text), "\n")
 	var o outline
-	fence := "" // of the enclosing code block
-	for i := frontMatter(lines, &o); i < len(lines); i++ {
-		line := lines[i]
+	text = lineEnds.Replace(text)
+	rest := frontMatter(text, &o)
+	fence := ""                     // of the enclosing code block
+	begin := len(rest) == len(text) // whether the line before, if any, is blank or a heading
+	for more := true; more; {
+		if err := o.check(ctx, len(content)); err != nil {
+			return nil, err
+		}
+		var line string
+		line, rest, more = strings.Cut(rest, "\n")
+		short := len(line) <= maxHeading
 		mark := fenceOpen.FindStringSubmatch(line)
+		after := false
 		switch {
 		case fence != "":
 			if mark != nil && strings.HasPrefix(mark[1], fence) && strings.Trim(line, " \t"+fence[:1]) == "" {
@@ -35,37 +46,48 @@ func readMarkdown(_ context.Context, content []byte) ([]Chunk, error) {
 		case mark != nil:
 			fence = mark[1]
 			o.add(line + "\n")
-		case atxHeading.MatchString(line):
+		case short && atxHeading.MatchString(line):
 			m := atxHeading.FindStringSubmatch(line)
 			o.heading(len(m[1]), m[2], line+"\n")
-		case i+1 < len(lines) && underline.MatchString(lines[i+1]) &&
-			strings.TrimSpace(line) != "" && !noParagraph.MatchString(line) &&
-			(i == 0 || strings.TrimSpace(lines[i-1]) == "" || atxHeading.MatchString(lines[i-1])):
+			after = true
+		case short && begin && more && strings.TrimSpace(line) != "" && !noParagraph.MatchString(line) && underlined(rest):
+			var under string
+			under, rest, more = strings.Cut(rest, "\n")
 			level := 1
-			if strings.Contains(lines[i+1], "-") {
+			if strings.Contains(under, "-") {
 				level = 2
 			}
-			o.heading(level, line, line+"\n"+lines[i+1]+"\n")
-			i++
+			o.heading(level, line, line+"\n"+under+"\n")
 		default:
 			o.add(line + "\n")
+			after = strings.TrimSpace(line) == ""
 		}
+		begin = after
 	}
 	o.end()
-	return o.chunks, nil
+	return o.chunks, o.check(ctx, len(content))
+}
+
+// underlined reports whether the first line of a text makes the line above it a heading.
+func underlined(text string) bool {
+	line, _, _ := strings.Cut(text, "\n")
+	return len(line) <= maxHeading && underline.MatchString(line)
 }
 
 // frontMatter copies the block of settings at the beginning of a text, whose lines can look like
-// headings. It returns the number of the first line after the block.
-func frontMatter(lines []string, o *outline) int {
-	if strings.TrimRight(lines[0], " \t") != "---" {
-		return 0
+// headings, and returns what follows it.
+func frontMatter(text string, o *outline) string {
+	first, rest, more := strings.Cut(text, "\n")
+	if !more || strings.TrimRight(first, " \t") != "---" {
+		return text
 	}
-	for i := 1; i < len(lines); i++ {
-		if end := strings.TrimRight(lines[i], " \t"); end == "---" || end == "..." {
-			o.add(strings.Join(lines[:i+1], "\n") + "\n")
-			return i + 1
+	for more {
+		var line string
+		line, rest, more = strings.Cut(rest, "\n")
+		if end := strings.TrimRight(line, " \t"); end == "---" || end == "..." {
+			o.add(strings.TrimSuffix(text[:len(text)-len(rest)], "\n") + "\n")
+			return rest
 		}
 	}
-	return 0
+	return text
 }

@@ -17,6 +17,8 @@ type Splitting struct {
 	// Overlap is how much of a chunk's end the next chunk may repeat, in whole sentences: 0 to half
 	// of Size.
 	Overlap int
+	// MaxChunks refuses more chunks. Zero is MaxChunks.
+	MaxChunks int
 }
 
 // The limits of Splitting.
@@ -63,25 +65,66 @@ func (s Splitting) split(ctx context.Context, pieces []Chunk) ([]Chunk, error) {
 		textsplitter.WithLenFunc(length),
 	)
 	var chunks []Chunk
+	read, headings := 0, 0 // bytes
 	for _, piece := range pieces {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		texts := []string{piece.Text}
-		if length(piece.Text) > s.Size {
-			var err error
-			if texts, err = splitter.SplitText(marked(piece.Text, max(1, s.Size/8))); err != nil {
+		read += len(piece.Text)
+		for rest := piece.Text; rest != ""; {
+			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-		}
-		for _, text := range texts {
-			piece.Text = strings.TrimSpace(strings.Map(unmark, text))
-			if piece.Text != "" {
-				chunks = append(chunks, piece)
+			var block string
+			block, rest = cutBlock(rest)
+			texts := []string{block}
+			if length(block) > s.Size {
+				var err error
+				if texts, err = splitter.SplitText(marked(block, max(1, s.Size/8))); err != nil {
+					return nil, err
+				}
+			}
+			for _, text := range texts {
+				piece.Text = strings.Clone(strings.TrimSpace(strings.Map(unmark, text)))
+				if piece.Text != "" {
+					chunks = append(chunks, piece)
+					headings += len(piece.Heading)
+				}
+			}
+			if err := checkChunks(len(chunks), s.most(), headings, read); err != nil {
+				return nil, err
 			}
 		}
 	}
 	return chunks, nil
+}
+
+// maxBlock is the longest text, in bytes, that is split at once. The splitter cannot be interrupted, and its memory is
+// many times the length of the text.
+const maxBlock = 1 << 20
+
+// cutBlock returns the beginning of a text, at most maxBlock bytes, and the rest. It cuts after a paragraph, else a
+// line, a word, or anywhere.
+func cutBlock(text string) (block, rest string) {
+	if len(text) <= maxBlock {
+		return text, ""
+	}
+	at := maxBlock
+	for !utf8.RuneStart(text[at]) {
+		at--
+	}
+	for _, separator := range []string{"\n\n", "\n", " "} {
+		if last := strings.LastIndex(text[maxBlock/2:at], separator); last >= 0 {
+			at = maxBlock/2 + last + len(separator)
+			break
+		}
+	}
+	return text[:at], text[at:]
+}
+
+// most returns the largest number of chunks.
+func (s Splitting) most() int {
+	if s.MaxChunks > 0 {
+		return min(s.MaxChunks, MaxChunks)
+	}
+	return MaxChunks
 }
 
 // length returns the number of characters.
@@ -107,12 +150,13 @@ func marked(text string, run int) string {
 	b.Grow(len(text) + len(text)/16)
 	var before rune // last character that is not a closing quote or a space
 	since := 0      // characters since the last place to cut
-	runes := []rune(text)
-	for i, r := range runes {
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		text = text[size:]
 		b.WriteRune(r)
 		next := ' '
-		if i+1 < len(runes) {
-			next = runes[i+1]
+		if text != "" {
+			next, _ = utf8.DecodeRuneInString(text)
 		}
 		if since++; r == ' ' || r == '\n' {
 			since = 0

@@ -3,7 +3,6 @@ package document
 import (
 	"bytes"
 	"context"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -47,12 +46,8 @@ func strange(content []byte) (n int) {
 	return n
 }
 
-var (
-	lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\f", "\n\n", "\v", "\n", "\u2028", "\n",
-		"\u2029", "\n\n", "\u00a0", " ")
-	spaceAtEnd = regexp.MustCompile(`[ \t\x{3000}]+\n`)
-	blankLines = regexp.MustCompile(`\n{3,}`)
-)
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\f", "\n\n", "\v", "\n", "\u2028", "\n",
+	"\u2029", "\n\n", "\u00a0", " ")
 
 // tidy normalises line ends, and removes invisible text: control characters, soft hyphens, spaces
 // at line ends, and repeated blank lines.
@@ -64,6 +59,20 @@ func tidy(text string) string {
 		}
 		return r
 	}, text)
-	text = spaceAtEnd.ReplaceAllString(text, "\n")
-	return strings.Trim(blankLines.ReplaceAllString(text, "\n\n"), "\n")
+	var b strings.Builder
+	b.Grow(len(text))
+	blank := 0 // blank lines before the current one
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimRight(line, " \t\u3000")
+		if line == "" {
+			blank++
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n"[:min(blank+1, 2)])
+		}
+		b.WriteString(line)
+		blank = 0
+	}
+	return b.String()
 }

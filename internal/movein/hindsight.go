@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"github.com/oxbow-memory/oxbow/internal/jsonl"
 )
 
 // What is not imported from Hindsight.
@@ -179,6 +181,15 @@ func (r *run) hindsightArchive() error {
 
 // unpack decodes a file of an archive.
 func unpack(archive fs.FS, name string, into any) error {
+	info, err := fs.Stat(archive, name)
+	if err != nil {
+		return err
+	}
+	if header, ok := info.Sys().(*zip.FileHeader); ok {
+		if err := jsonl.CheckRatio(int64(header.CompressedSize64), int64(header.UncompressedSize64)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	raw, err := fs.ReadFile(archive, name)
 	if err != nil {
 		return err

@@ -2,8 +2,6 @@ package movein
 
 import (
 	"bufio"
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/jsonl"
 )
 
 // object is a row of a table or an object of a file. Members are taken out as they are read.
@@ -128,14 +128,11 @@ func parseTime(raw json.RawMessage) (time.Time, error) {
 
 // plainReader unpacks gzip and drops a byte order mark.
 func plainReader(r io.Reader) (io.Reader, error) {
-	buffered := bufio.NewReaderSize(r, 1<<16)
-	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		unpacked, err := gzip.NewReader(buffered)
-		if err != nil {
-			return nil, fmt.Errorf("the file begins like one compressed with gzip, but: %w", err)
-		}
-		buffered = bufio.NewReaderSize(unpacked, 1<<16)
+	plain, err := jsonl.Unpack(r)
+	if err != nil {
+		return nil, err
 	}
+	buffered := bufio.NewReaderSize(plain, 1<<16)
 	if mark, _ := buffered.Peek(3); string(mark) == "\ufeff" {
 		_, _ = buffered.Discard(3) // they are buffered
 	}

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -110,6 +112,15 @@ func (s Server) Problem(body []byte) (message, code string) {
 // Loggable returns what a provider says as a line of at most 300 characters without secrets: it may quote the request,
 // and ends in logs and errors.
 func Loggable(message string) string { return oneline.Shorten(secrets.Mask(oneline.Of(message)), 300) }
+
+// Reason returns why a request failed as a line of at most 300 characters, without the address that Go's HTTP client adds,
+// which may have a secret.
+func Reason(err error) string {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err
+	}
+	return Loggable(err.Error())
+}
 
 // WithoutSecrets removes user, password and query from an address, however malformed.
 func WithoutSecrets(address string) string {

@@ -181,9 +181,10 @@ func (s *scan) separated(i int) (from, to int, separator string) {
 	return 0, 0, ""
 }
 
-// skip returns the first byte from i on that is none of the given ones.
+// skip returns the first byte from i on that is none of the given ones, or the place after valueBytes of them.
 func (s *scan) skip(i int, bytes string) int {
-	for i < len(s.folded) && strings.IndexByte(bytes, s.folded[i]) >= 0 && s.folded[i] < 0x80 {
+	for end := min(len(s.folded), i+valueBytes); i < end && strings.IndexByte(bytes, s.folded[i]) >= 0 &&
+		s.folded[i] < 0x80; {
 		i++
 	}
 	return i
@@ -293,7 +294,8 @@ func (s *scan) valueBefore(n noun, i int) (from, to int, ok bool) {
 		}
 		to = max(0, i-64) + len(strings.TrimRight(rest, " \"'`”」"))
 		from = to
-		for from > 0 && isVisible(s.folded[from-1]) && strings.IndexByte("\"'`(", s.folded[from-1]) < 0 {
+		for begin := max(0, from-valueBytes); from > begin && isVisible(s.folded[from-1]) &&
+			strings.IndexByte("\"'`(", s.folded[from-1]) < 0; {
 			from--
 		}
 		if value := s.folded[from:to]; to-from >= 5 && isMixed(value) && strings.ContainsAny(value, "0123456789") &&

@@ -134,3 +134,19 @@ func BenchmarkFind(b *testing.B) {
 		Find(text)
 	}
 }
+
+// A search takes time in proportion to the text, whatever is repeated in it. A quadratic one would take minutes.
+func TestSearchIsInProportion(t *testing.T) {
+	t.Parallel()
+	for _, piece := range []string{"y", "a ", "password is ", "password", "1", "1 ", "12-", "=", ":=", "a=", "a:", "://",
+		"://a:b@", "@", "a@", "-----BEGIN ", "-----BEGIN RSA PRIVATE KEY-----", "-u ", "sk-", "ghp_", "密码", "密码是", "１", "　",
+		"pin 1", "4111111111111111 ", "GB82 WEST 1234", "eyJ", "eyJ.", "a_secret=", `"`, `{"a":`, "the PIN is ", "AB12 ", "a.b.",
+		"passport number ", "验证码", " is my pin ", "password=", "，", "**", "`", "key: "} {
+		for _, text := range []string{strings.Repeat(piece, 1<<18/len(piece)), strings.Repeat(piece+"\n", 1<<18/len(piece)),
+			"the password is " + strings.Repeat(piece, 1<<18/len(piece)) + " is my password"} {
+			begun := time.Now()
+			Find(text)
+			require.Less(t, time.Since(begun), 20*time.Second, "%q", piece)
+		}
+	}
+}

@@ -6,14 +6,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/oxbow-memory/oxbow/internal/provider"
 )
 
 // Timeout is the time that the far end has to answer.
@@ -33,8 +35,9 @@ func NewSender(private bool) *Sender {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error { return refusePrivate(address) }
 	}
 	return &Sender{&http.Client{
-		Timeout:   Timeout,
-		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true},
+		Timeout: Timeout,
+		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true,
+			MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},
@@ -42,7 +45,8 @@ func NewSender(private bool) *Sender {
 }
 
 // Send posts a message, which is JSON, and returns the status of the answer. Every attempt at a message has the same id.
-// The error is ErrGone, or says what went wrong: any status other than 2xx is an error.
+// The error is ErrGone, or says what went wrong: any status other than 2xx is an error. Neither quotes the address, which
+// may have a secret, or what the far end says beside its status, which may be long and not text.
 func (s *Sender) Send(ctx context.Context, url string, secret []byte, id string, at time.Time, message []byte) (string,
 	error) {
 	hook, err := standardwebhooks.NewWebhookRaw(secret)
@@ -55,7 +59,7 @@ func (s *Sender) Send(ctx context.Context, url string, secret []byte, id string,
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(message))
 	if err != nil {
-		return "", err
+		return "", errors.New("the webhook has an invalid address")
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "oxbow")
@@ -64,16 +68,17 @@ func (s *Sender) Send(ctx context.Context, url string, secret []byte, id string,
 	request.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
 	answer, err := s.client.Do(request)
 	if err != nil {
-		return "", err
+		return "", errors.New(provider.Reason(err))
 	}
 	_ = answer.Body.Close()
+	status := strings.TrimSpace(strconv.Itoa(answer.StatusCode) + " " + http.StatusText(answer.StatusCode))
 	switch {
 	case answer.StatusCode == http.StatusGone:
-		return answer.Status, ErrGone
+		return status, ErrGone
 	case answer.StatusCode < 200 || answer.StatusCode > 299:
-		return answer.Status, fmt.Errorf("the far end answered %s", answer.Status)
+		return status, errors.New("the far end answered " + status)
 	}
-	return answer.Status, nil
+	return status, nil
 }
 
 // Gone reports whether an error of Send means that the far end wants no more messages.

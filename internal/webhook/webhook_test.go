@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -46,6 +48,49 @@ func TestSend(t *testing.T) {
 	require.ErrorContains(t, send(true, "a secret"), "500")
 	status = http.StatusGone
 	require.ErrorIs(t, send(true, "a secret"), ErrGone)
+}
+
+// The address of a webhook may have a secret, and the far end may say anything: neither is in a status or an error.
+func TestSendQuotesNothing(t *testing.T) {
+	t.Parallel()
+	said := ""
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, out, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_, err = out.WriteString(said + "\r\nContent-Length: 0\r\n\r\n")
+		}
+		if assert.NoError(t, err) {
+			assert.NoError(t, errors.Join(out.Flush(), conn.Close()))
+		}
+	}))
+	t.Cleanup(far.Close)
+	address := strings.Replace(far.URL, "http://", "http://robin:hunter22@", 1) + "/x?token=hunter22"
+	for _, c := range []struct{ said, status, says string }{
+		{"HTTP/1.1 204 " + strings.Repeat("\x00no", 10_000), "204 No Content", ""},
+		{"HTTP/1.1 500 " + strings.Repeat("\x00no", 10_000), "500 Internal Server Error", "the far end answered 500 Internal"},
+		{"HTTP/1.1 599 \x1b[31m", "599", "the far end answered 599"},
+		{"HTTP/1.1 500 " + strings.Repeat("x", 900_000), "", "headers exceeded"},
+		{"HTTP/1.1 5\x000 " + strings.Repeat("x", 9000), "", "malformed"},
+		{strings.Repeat("\x00", 9000), "", "malformed"},
+	} {
+		said = c.said
+		status, err := NewSender(true).Send(t.Context(), address, []byte("s"), "m1", time.Now(), []byte(`{}`))
+		require.Equal(t, c.status, status)
+		if c.says == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, c.says)
+		require.Less(t, len(err.Error()), 1000)
+		require.NotContains(t, err.Error(), "\x00")
+		require.NotContains(t, err.Error(), "hunter22")
+	}
+	for _, address := range []string{"http://robin:hunter22@127.0.0.1:1/?token=hunter22", "http://x.invalid/?token=hunter22",
+		"http://robin:hunter22@[::1/%zz?token=hunter22"} {
+		_, err := NewSender(true).Send(t.Context(), address, []byte("s"), "m1", time.Now(), []byte(`{}`))
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "hunter22")
+	}
 }
 
 // The name of an address does not count, but where it leads.

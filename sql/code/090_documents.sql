@@ -113,12 +113,13 @@ begin
       on o.hash = n.hash and o.copy = n.copy;
 end $$;
 
--- chunk_metadata returns the metadata of a chunk's memory: the given metadata and that of the file.
+-- chunk_metadata returns the metadata of a chunk's memory: the given metadata and that of the file. Each chunk repeats the
+-- name of the file, so it is cut to 255 characters.
 create or replace function oxbow.chunk_metadata(_given jsonb, _file_id uuid, _path text, _media_type text, _nth bigint,
   _count integer) returns jsonb
 language sql immutable set search_path = pg_catalog, pg_temp
 return coalesce(_given, '{}') || jsonb_build_object('file_id', _file_id,
-  'file_name', coalesce(nullif(regexp_replace(_path, '^.*[/\\]', ''), ''), _path),
+  'file_name', left(coalesce(nullif(regexp_replace(_path, '^.*[/\\]', ''), ''), _path), 255),
   'media_type', _media_type, 'chunk_index', _nth, 'chunk_count', _count);
 
 -- lock_chunks locks the memories of a file's chunks and the versions that people made of them, in the order
