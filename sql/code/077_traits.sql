@@ -38,7 +38,7 @@ declare
   _rules constant oxbow.trait_rules[] := oxbow.trait_rules();
 begin
   perform oxbow.check_access(traits_as_of.user_id);
-  if not oxbow.valid_time('at', traits_as_of.at) then
+  if not isfinite(traits_as_of.at) then
     perform oxbow.reject('at', traits_as_of.at::text, 'must be a finite time');
   end if;
   return query

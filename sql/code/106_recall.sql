@@ -120,7 +120,7 @@ begin
     recall.max_results);
   if jsonb_typeof(recall.metadata_contains) <> 'object' then
     perform oxbow.reject('metadata_contains', recall.metadata_contains::text, 'must be a JSON object');
-  elsif not oxbow.valid_time('now', recall.now) then
+  elsif not isfinite(recall.now) then
     perform oxbow.reject('now', recall.now::text, 'must be finite');
   elsif recall.min_score not between 0 and 1 then
     perform oxbow.reject('min_score', recall.min_score::text, 'must be between 0 and 1');
