@@ -39,7 +39,8 @@ var extremes = map[string][]string{
 		`{"(9999-12-31,f)","(0001-01-01,t)"}`, "{}"},
 	"halfvec":       {vector("65504"), vector("6e-8"), vector("0"), "[1]"},
 	"halfvec(1024)": {vector("65504"), vector("-65504"), vector("6e-8"), vector("0"), vector("NaN"), vector("1e308")},
-	"jsonb": {"1e400", "-1e400", "1e-400", "9223372036854775808", "[1e400]", `"294276-12-31"`, `{"emotion": {"arousal": 1e400, "valence": -1e400}}`, `{"emotion": {"arousal": 1e-400, "valence": 5e-324}}`,
+	"jsonb": {"1e400", "-1e400", "1e-400", "9223372036854775808", "[1e400]", `"294276-12-31"`,
+		`{"emotion": {"arousal": 1e400, "valence": -1e400}}`, `{"emotion": {"arousal": 1e-400, "valence": 5e-324}}`,
 		`{"emotion": {"arousal": 9223372036854775808, "valence": 1e308}}`, `{"context": 1e400}`,
 		`{"at": "294276-12-31", "date": "infinity", "due": 1e400}`},
 }
@@ -114,7 +115,8 @@ func (b *bundle) passExtremes(t *testing.T, stored map[string]bool) {
 		select p.function, p.name, p.type, coalesce((
 		         select string_agg(format(', %I => %s', r.name, case
 		           when r.name ~ 'user_id$' then quote_literal(p.function)
-		           when r.name = 'kind' then '''wrong''' when r.name = 'type' then '''negative''' when r.name = 'tier' then '''core'''
+		           when r.name = 'kind' then '''wrong''' when r.name = 'type' then '''negative'''
+		           when r.name = 'tier' then '''core'''
 		           when r.type = 'uuid' then '''$id''' when r.type = 'uuid[]' then '''{$id}'''
 		           when r.type = 'text' then '''boat''' when r.type = 'text[]' then '''{boat}'''
 		           when r.type = 'timestamp with time zone' then '''2026-02-03''' when r.type = 'boolean' then 'true'
@@ -144,8 +146,8 @@ func (b *bundle) passExtremes(t *testing.T, stored map[string]bool) {
 			if strings.Contains(p.Required, "user_id") {
 				stored[p.Function] = true
 			}
-			sql := fmt.Sprintf("select to_jsonb(r)::text from oxbow.%s(%s => %s::%s%s) r", p.Function, p.Name, quote(value), p.Type,
-				strings.ReplaceAll(p.Required, "$id", id.String()))
+			sql := fmt.Sprintf("select to_jsonb(r)::text from oxbow.%s(%s => %s::%s%s) r", p.Function, p.Name, quote(value),
+				p.Type, strings.ReplaceAll(p.Required, "$id", id.String()))
 			err := b.asUser(t, p.Function, []string{sql})
 			if pg, ok := errors.AsType[*pgconn.PgError](err); ok && (strings.HasPrefix(pg.Code, "OX") ||
 				// called by other functions, which check
@@ -182,10 +184,12 @@ func (b *bundle) importExtremes(t *testing.T, stored map[string]bool) {
 			var values []string
 			switch value := value.(type) {
 			case float64:
-				values = []string{"5e-324", "-5e-324", "-0", "1e308", "1e400", "1e-400", "9223372036854775808", "-1", "0.5", "2147483648"}
+				values = []string{"5e-324", "-5e-324", "-0", "1e308", "1e400", "1e-400",
+					"9223372036854775808", "-1", "0.5", "2147483648"}
 			case string:
 				if _, err := time.Parse(time.RFC3339, value); err == nil {
-					values = []string{`"infinity"`, `"0001-01-01T00:00:00Z"`, `"9999-12-31T23:59:59.999999Z"`, `"294276-12-31T00:00:00Z"`}
+					values = []string{`"infinity"`, `"0001-01-01T00:00:00Z"`, `"9999-12-31T23:59:59.999999Z"`,
+						`"294276-12-31T00:00:00Z"`}
 				}
 			case map[string]any:
 				values = []string{`{"x": 1e400}`, `{"emotion": {"arousal": 1e-400, "valence": 1e308}}`}
@@ -216,45 +220,43 @@ func (b *bundle) importExtremes(t *testing.T, stored map[string]bool) {
 // writes returns transactions that write a value to the column: by INSERT, and by UPDATE of another row.
 func (c column) writes(user, value string) (all [][]string) {
 	for kind, update := range map[string]bool{"fact": false, "episodic": true} {
-		{
-			id := uuid.NewString()
-			row := map[string]map[string]string{
-				"memories":       {"memory_type": kind, "id": id, "content": "The boat " + id[:4] + " is in the harbour of Rome."},
-				"memory_vectors": {"memory_type": kind, "memory_id": id, "embedding": vector("0.03")},
-				"messages":       {"session_id": "s " + id, "id": id, "content": "I moved to Rome. I like boats."},
-				"sensory":        {"id": id, "content": "A click on the boat."},
-				"users":          {},
-				"sessions":       {"id": "s " + id},
-				"api_answers":    {"key": id, "request": "", "answer": "{}"},
-				"api_log":        {"id": id, "role": "app", "operation": "recall", "at": "now", "status": "200"},
-			}[c.Table]
-			if row == nil {
-				panic("the test has no row for the table " + c.Table)
-			}
-			row["user_id"] = user
-			var statements []string
-			if c.Table == "memory_vectors" {
-				statements = append(statements, insert("memories", map[string]string{"user_id": user, "memory_type": kind, "id": id,
-					"content": "A boat with a vector."}))
-			}
-			if update {
-				key := "id"
-				for _, k := range []string{"memory_id", "key"} {
-					if row[k] != "" {
-						key = k
-					}
-				}
-				where := "user_id = " + quote(user)
-				if row[key] != "" {
-					where += fmt.Sprintf(" and %s = %s", key, quote(row[key]))
-				}
-				all = append(all, append(statements, insert(c.Table, row),
-					fmt.Sprintf("update oxbow.%s set %s = %s where %s", c.Table, c.Name, quote(value), where)))
-				continue
-			}
-			row[c.Name] = value
-			all = append(all, append(statements, insert(c.Table, row)))
+		id := uuid.NewString()
+		row := map[string]map[string]string{
+			"memories":       {"memory_type": kind, "id": id, "content": "The boat " + id[:4] + " is in the harbour of Rome."},
+			"memory_vectors": {"memory_type": kind, "memory_id": id, "embedding": vector("0.03")},
+			"messages":       {"session_id": "s " + id, "id": id, "content": "I moved to Rome. I like boats."},
+			"sensory":        {"id": id, "content": "A click on the boat."},
+			"users":          {},
+			"sessions":       {"id": "s " + id},
+			"api_answers":    {"key": id, "request": "", "answer": "{}"},
+			"api_log":        {"id": id, "role": "app", "operation": "recall", "at": "now", "status": "200"},
+		}[c.Table]
+		if row == nil {
+			panic("the test has no row for the table " + c.Table)
 		}
+		row["user_id"] = user
+		var statements []string
+		if c.Table == "memory_vectors" {
+			statements = append(statements, insert("memories", map[string]string{"user_id": user, "memory_type": kind, "id": id,
+				"content": "A boat with a vector."}))
+		}
+		if update {
+			key := "id"
+			for _, k := range []string{"memory_id", "key"} {
+				if row[k] != "" {
+					key = k
+				}
+			}
+			where := "user_id = " + quote(user)
+			if row[key] != "" {
+				where += fmt.Sprintf(" and %s = %s", key, quote(row[key]))
+			}
+			all = append(all, append(statements, insert(c.Table, row),
+				fmt.Sprintf("update oxbow.%s set %s = %s where %s", c.Table, c.Name, quote(value), where)))
+			continue
+		}
+		row[c.Name] = value
+		all = append(all, append(statements, insert(c.Table, row)))
 	}
 	return all
 }
@@ -312,8 +314,9 @@ func (b *bundle) runAllJobs(t *testing.T, users []string) {
 		}
 		_, err := b.pool.Exec(ctx, `
 			insert into oxbow.river_job (kind, args, state, queue, max_attempts)
-			select $1, jsonb_build_object('user_id', u, 'session_id', coalesce((select min(id) from oxbow.sessions where user_id = u),
-			         's'), 'ids', (select string_agg(id::text, ',') from (select id from oxbow.memories where user_id = u limit 20) m)),
+			select $1, jsonb_build_object('user_id', u,
+			         'session_id', coalesce((select min(id) from oxbow.sessions where user_id = u), 's'), 'ids', (
+			           select string_agg(id::text, ',') from (select id from oxbow.memories where user_id = u limit 20) m)),
 			       'available', $2, 1
 			from unnest($3::text[]) u where exists (select from oxbow.memories where user_id = u)`,
 			kind.Name, kind.Queue, users)
@@ -321,7 +324,8 @@ func (b *bundle) runAllJobs(t *testing.T, users []string) {
 	}
 	b.tryToWork(t)
 	rows, err := b.pool.Query(ctx, `
-		select distinct on (kind, left(errors[1] ->> 'error', 80)) kind || ' ' || args || ': ' || (errors[1] ->> 'error') from oxbow.river_job
+		select distinct on (kind, left(errors[1] ->> 'error', 80)) kind || ' ' || args || ': ' || (errors[1] ->> 'error')
+		from oxbow.river_job
 		where cardinality(errors) > 0 and errors[1] ->> 'error' not like 'JobCancelError: the arguments need%'`)
 	require.NoError(t, err)
 	failed, err := pgx.CollectRows(rows, pgx.RowTo[string])

@@ -94,7 +94,8 @@ func TestRefusedUpgradeChangesNothing(t *testing.T) {
 		"a table":      {`drop table oxbow.pattern_counts`, "oxbow.pattern_counts.", between},
 		"ahead":        {`alter table oxbow.memory_links add joint real`, "migrations/023_relations.sql", between},
 		"a view": {`create function oxbow.olden(text) returns text language sql return $1;
-			create view public.mine as select oxbow.olden('x')`, "drops the routine oxbow.olden(text), on which other objects depend (view mine depends on function olden(text))",
+			create view public.mine as select oxbow.olden('x')`,
+			"drops the routine oxbow.olden(text), on which other objects depend (view mine depends on function olden(text))",
 			"drop those objects"},
 	} {
 		t.Run(name, func(t *testing.T) {
