@@ -45,6 +45,7 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 	exec(t, tx, "select oxbow.supersede($1, $2, 'Two cormorants', reason => 'cormorant')", user, id)
 	for _, sql := range []string{
 		"insert into oxbow.messages (user_id, session_id, content) values ($1, 'cormorant', 'cormorant')",
+		"update oxbow.open_erasures set session_id = 'cormorant' where user_id = $1",
 		"update oxbow.users set metadata = '{\"is\": \"cormorant\"}' where user_id = $1",
 		`update oxbow.entities set name = 'cormorant', key = 'cormorant', head = 'cormorant' where user_id = $1
 			and kind = 'person'`,

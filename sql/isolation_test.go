@@ -71,6 +71,7 @@ func populate(t testing.TB, tx db, user string) {
 		values ($1, gen_random_uuid(), 1, 'x')`, user)
 	exec(t, tx, `insert into oxbow.api_log (user_id, id, at, role, operation, status)
 		values ($1, gen_random_uuid(), now(), 'person', 'get-memory', 200)`, user)
+	exec(t, tx, "insert into oxbow.open_erasures (user_id, kind, session_id) values ($1, 'messages', 's')", user)
 	exec(t, tx, "insert into oxbow.extractions (user_id, number) values ($1, 1)", user)
 	exec(t, tx, "insert into oxbow.fact_subjects (user_id, about, memory_id) values ($1, 'home', $2)", user, first)
 	exec(t, tx, `insert into oxbow.memory_gists (user_id, memory_type, gist, memory_id)
