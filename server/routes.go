@@ -133,9 +133,8 @@ func (s *Server) forUser(next http.Handler) http.Handler {
 			}
 		}
 		if path != mcpPath { // which has streams, and limits the calls of tools itself
-			timeout := s.cfg.timeout
-			if path == "/export" || path == "/import" {
-				timeout = transferTimeout
+			timeout := s.timeoutOf(path)
+			if timeout == transferTimeout {
 				_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + chunkTimeout))
 			}
 			var cancel context.CancelFunc
@@ -152,6 +151,14 @@ func (s *Server) forUser(next http.Handler) http.Handler {
 		inner.URL = &stripped
 		next.ServeHTTP(w, inner)
 	})
+}
+
+// timeoutOf returns how long a request may take.
+func (s *Server) timeoutOf(path string) time.Duration {
+	if path == "/export" || path == "/import" {
+		return transferTimeout
+	}
+	return s.cfg.timeout
 }
 
 // public reports whether a path needs no credential.

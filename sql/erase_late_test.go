@@ -34,6 +34,8 @@ var ways = map[string]way{
 		values ($1, 'other', '\x00', to_jsonb($1::text))`, true},
 	"api_log": {`insert into oxbow.api_log (user_id, id, at, role, operation, status)
 		values ($1, gen_random_uuid(), now(), 'app', 'recall', 200)`, true},
+	"import_parts": {`insert into oxbow.import_parts (user_id, import_id, part, content)
+		values ($1, gen_random_uuid(), 1, convert_to($1, 'UTF8'))`, true},
 
 	"add_memory":         {`select oxbow.add_memory($1, $1 || ' rows')`, true},
 	"answered":           {`select oxbow.answered($1, $1 || '?', array[md5($1 || ' a')::uuid])`, true},

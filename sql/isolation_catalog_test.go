@@ -65,7 +65,6 @@ func secrets(t *testing.T, tx db, user string) (word string, ids []string) {
 		"update oxbow.embedding_refusals set reason = 'cormorant' where user_id = $1",
 		"update oxbow.api_keys set name = 'cormorant' where user_id = $1",
 		`update oxbow.api_answers set answer = '{"is": "cormorant"}' where user_id = $1`,
-		"update oxbow.import_parts set content = 'cormorant' where user_id = $1",
 		"update oxbow.api_log set target = 'cormorant' where user_id = $1",
 		"update oxbow.llm_calls set error = 'cormorant' where user_id = $1",
 		`insert into oxbow.key_values (user_id, key, value) values ($1, 'bird', '"cormorant"')`,
@@ -131,9 +130,9 @@ func attempt(t *testing.T, tx db, sql string, args ...any) (text string, affecte
 	return strings.Join(lines, "\n"), affected, failed
 }
 
-// withoutText lists the tables of user data in which no column has a text of the user's.
+// withoutText lists the tables of user data in which no column has a text of the user's, or only as bytes.
 var withoutText = []string{"activity", "communities", "document_chunks", "entity_edges", "entity_mentions", "extractions", "feedback_subjects",
-	"indexed_vectors", "memory_gists", "memory_links", "memory_term_stats", "memory_vectors", "night_questions",
+	"import_parts", "indexed_vectors", "memory_gists", "memory_links", "memory_term_stats", "memory_vectors", "night_questions",
 	"nights", "page_sessions",
 	"trait_refusals", "vector_slots"}
 

@@ -25,6 +25,8 @@ func TestLocksDoNotGrowWithUsers(t *testing.T) {
 			select u, 'k', '\x00', '{}' from %s`,
 		"api_log": `insert into oxbow.api_log (user_id, id, at, role, operation, status)
 			select u, gen_random_uuid(), now(), 'app', 'recall', 200 from %s`,
+		"import_parts": `insert into oxbow.import_parts (user_id, import_id, part, content)
+			select u, gen_random_uuid(), 1, 'x' from %s`,
 	}
 	require.ElementsMatch(t, all[string](t, tx, `
 		select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'user_id'

@@ -288,7 +288,7 @@ func TestAllFunctionsAreCalled(t *testing.T) {
 var allFunctions = []any{
 	store.APIKeyNames, store.APIKeyUsed, store.APIKeys, store.AbstractPolicies, store.AccessLog,
 	store.AddMemoryV1, store.AddMessages, store.AddSignal, store.AddWebhook, store.Adjust, store.Adjustments,
-	store.Admit, store.AdoptStrategy, store.AdvanceIntention, store.AgeSensoryCandidates, store.AnswerOnce,
+	store.Admit, store.AnySensitive, store.CheckWrites, store.ErasingUsers, store.FinishErasures, store.Outlived, store.AdoptStrategy, store.AdvanceIntention, store.AgeSensoryCandidates, store.AnswerOnce,
 	store.AnswersBetween, store.AnswersOf, store.AssignSlots, store.AttachUploads, store.BeginReembed,
 	store.CheckModel, store.CheckSchema, store.ClearTopics, store.CloseIntention, store.CluesByKey,
 	store.Communities, store.CompleteJobs, store.Conclusions, store.Context, store.Contradictions,

@@ -6,7 +6,7 @@ import (
 )
 
 // SchemaVersion is the migration version that this program requires.
-const SchemaVersion = 24
+const SchemaVersion = 27
 
 // CheckSchema returns nil if the database has the schema that this program needs. Otherwise the
 // error wraps ErrNotMigrated, ErrBehind, ErrAhead or ErrNoExtension. It never aborts the

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/migrations"
+	"github.com/oxbow-memory/oxbow/server"
 )
 
 // securityTables returns the tables of docs/security.md, read from the catalog of a new database.
@@ -38,7 +43,33 @@ func securityTables(ctx context.Context) (tables map[string]func() string, err e
 	return map[string]func() string{
 		"rights":    func() string { return rights },
 		"functions": func() string { return functions },
+		"requests":  requestsTable,
 	}, nil
+}
+
+// requestsTable lists the limits of the operations of the HTTP API. Operations with the same limits are one row.
+func requestsTable() string {
+	type limits struct {
+		body int64
+		time time.Duration
+	}
+	operations := map[limits][]string{}
+	for _, l := range server.Limits() {
+		of := limits{l.Body, l.Time}
+		operations[of] = append(operations[of], "`"+l.Operation+"`")
+	}
+	var b strings.Builder
+	b.WriteString("| body | time | operations |\n|---|---|---|\n")
+	for _, of := range slices.SortedFunc(maps.Keys(operations), func(a, b limits) int {
+		return cmp.Or(cmp.Compare(a.body, b.body), cmp.Compare(a.time, b.time))
+	}) {
+		body := "none"
+		if of.body > 0 {
+			body = fmt.Sprintf("%d MiB", of.body>>20)
+		}
+		fmt.Fprintf(&b, "| %s | %d s | %s |\n", body, int(of.time.Seconds()), strings.Join(operations[of], ", "))
+	}
+	return b.String()
 }
 
 // rightsSQL describes what each role may do with each table. Tables with the same rights are one row. A policy that
