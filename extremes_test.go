@@ -229,6 +229,7 @@ func (c column) writes(user, value string) (all [][]string) {
 			"users":          {},
 			"sessions":       {"id": "s " + id},
 			"api_answers":    {"key": id, "request": "", "answer": "{}"},
+			"import_parts":   {"import_id": id, "part": "1", "content": "x"},
 			"api_log":        {"id": id, "role": "app", "operation": "recall", "at": "now", "status": "200"},
 		}[c.Table]
 		if row == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/provider"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 const (
@@ -43,7 +44,7 @@ func New(cfg Config) (oxbow.Reranker, error) {
 	address, err := url.Parse(cfg.URL)
 	switch {
 	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "":
-		return nil, fmt.Errorf("rerank URL %q is not an http or https address", provider.WithoutSecrets(cfg.URL))
+		return nil, fmt.Errorf("rerank URL %q is not an http or https address", secrets.StripURL(cfg.URL))
 	case strings.ContainsAny(cfg.APIKey, "\r\n"):
 		return nil, errors.New("rerank API key contains a line break")
 	}
@@ -54,7 +55,7 @@ func New(cfg Config) (oxbow.Reranker, error) {
 // Model returns the name of the model, or the URL if the model has no name.
 func (s *server) Model() string {
 	if s.cfg.Model == "" {
-		return provider.WithoutSecrets(s.cfg.URL)
+		return secrets.StripURL(s.cfg.URL)
 	}
 	return s.cfg.Model
 }
@@ -87,7 +88,7 @@ func (s *server) Rerank(ctx context.Context, query string, documents []string) (
 	defer resp.Body.Close()
 	scores, err := read(exchange.Answer)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", provider.WithoutSecrets(s.cfg.URL), err)
+		return nil, fmt.Errorf("%s: %w", secrets.StripURL(s.cfg.URL), err)
 	}
 	return scores, nil
 }

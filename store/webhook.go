@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/oxbow-memory/oxbow/internal/provider"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // Webhook is an address to which due intentions are posted.
@@ -51,7 +51,7 @@ func Webhooks(ctx context.Context, db DB) ([]Webhook, error) {
 		select id, url, created_at, disabled_at, disabled_by, deliveries
 		  from oxbow.webhooks order by created_at, id`)
 	for i := range hooks {
-		shown := provider.WithoutSecrets(hooks[i].URL)
+		shown := secrets.StripURL(hooks[i].URL)
 		if strings.Contains(hooks[i].URL, "?") {
 			shown += "?…"
 		}

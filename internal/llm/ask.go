@@ -16,6 +16,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/provider"
 	"github.com/oxbow-memory/oxbow/internal/reasoner"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // question is a question to a model.
@@ -142,7 +143,7 @@ func (r *Reasoner) send(
 	case r.cfg.Client == nil && x.Status != http.StatusOK:
 		return "", x, r.failed(x, messages)
 	case err != nil || len(response.Choices) == 0:
-		where := provider.WithoutSecrets(r.cfg.URL)
+		where := secrets.StripURL(r.cfg.URL)
 		if message, _ := r.server.Problem(lastLine(x.Answer)); message != "" {
 			return "", x, r.unavailable(x, "%s said: %s", where, hideQuotes(message, messages))
 		}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // Protocols of servers.
@@ -42,9 +44,9 @@ func (e Endpoint) Resolve(purpose string) (string, error) {
 		return "", fmt.Errorf("%s model is empty: the provider %s requires one (OXBOW_%s_MODEL)", purpose, e.Protocol,
 			strings.ToUpper(purpose))
 	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "":
-		return "", fmt.Errorf("%s URL %q is not an http or https address", purpose, WithoutSecrets(base))
+		return "", fmt.Errorf("%s URL %q is not an http or https address", purpose, secrets.StripURL(base))
 	case e.Protocol == OpenAI && e.APIKey == "" && address.Host == "api.openai.com":
-		return "", fmt.Errorf("%s API key is empty: %s requires one (OXBOW_%s_API_KEY)", purpose, WithoutSecrets(base),
+		return "", fmt.Errorf("%s API key is empty: %s requires one (OXBOW_%s_API_KEY)", purpose, secrets.StripURL(base),
 			strings.ToUpper(purpose))
 	case strings.ContainsAny(e.APIKey, "\r\n"):
 		return "", fmt.Errorf("%s API key contains a line break", purpose)

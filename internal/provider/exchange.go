@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/oneline"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // Exchange records how a request ended, which the client libraries do not report.
@@ -34,7 +35,7 @@ func Record(ctx context.Context) (context.Context, *Exchange) {
 
 // Failure describes an exchange without a usable answer, and says what to check.
 func (x *Exchange) Failure(url, model string) string {
-	where := WithoutSecrets(url)
+	where := secrets.StripURL(url)
 	if x.Status == 0 {
 		reason := "no request could be made"
 		if x.Err != nil { // from below the HTTP client, which would add the URL with its secrets

@@ -121,15 +121,3 @@ func Reason(err error) string {
 	}
 	return Loggable(err.Error())
 }
-
-// WithoutSecrets removes user, password and query from an address, however malformed.
-func WithoutSecrets(address string) string {
-	address, _, _ = strings.Cut(address, "?")
-	if scheme, rest, ok := strings.Cut(address, "://"); ok {
-		if at := strings.LastIndex(rest, "@"); at >= 0 {
-			return scheme + "://" + rest[at+1:]
-		}
-		return address
-	}
-	return address[strings.LastIndex(address, "@")+1:]
-}

@@ -98,17 +98,6 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-func TestWithoutSecrets(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{
-		"https://me:secret@host/v1?key=secret": "https://host/v1", "me:secret@host": "host",
-		"http://host": "http://host", "?secret": "",
-		"https://me:se@cret@host/": "https://host/",
-	} {
-		require.Equal(t, want, WithoutSecrets(address), address)
-	}
-}
-
 // FuzzRetryAfter checks that no server makes a worker wait forever, or for a negative time.
 func FuzzRetryAfter(f *testing.F) {
 	for _, header := range []string{"", "120", "-1", "1e300", "NaN", "+Inf", "Wed, 21 Oct 2099 07:28:00 GMT",

@@ -150,3 +150,14 @@ func TestSearchIsInProportion(t *testing.T) {
 		}
 	}
 }
+
+func TestStripURL(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://me:secret@host/v1?key=secret": "https://host/v1", "me:secret@host": "host",
+		"http://host": "http://host", "?secret": "",
+		"https://me:se@cret@host/": "https://host/",
+	} {
+		require.Equal(t, want, StripURL(address), address)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/embedding/onnx"
 	"github.com/oxbow-memory/oxbow/internal/oneline"
 	"github.com/oxbow-memory/oxbow/internal/provider"
+	"github.com/oxbow-memory/oxbow/internal/secrets"
 )
 
 // Names for Config.Provider.
@@ -125,7 +126,7 @@ func openLocal(cfg Config) (embedding.Embedder, error) {
 	}
 	if cfg.URL != "" {
 		return nil, fmt.Errorf("the local embedding provider has no URL: omit %q, or choose another provider",
-			provider.WithoutSecrets(cfg.URL))
+			secrets.StripURL(cfg.URL))
 	}
 	return embedding.NewLocal(cfg.Dimension), nil
 }
@@ -136,7 +137,7 @@ func openONNX(cfg Config) (embedding.Embedder, error) {
 		return nil, errors.New("the embedding path is empty: set it to the folder of a model")
 	case cfg.URL != "":
 		return nil, fmt.Errorf("the embedding provider onnx has no URL: omit %q, or choose another provider",
-			provider.WithoutSecrets(cfg.URL))
+			secrets.StripURL(cfg.URL))
 	}
 	return onnx.Open(onnx.Config{Name: cfg.Model, Folder: cfg.Path, Library: cfg.Library, Dimension: cfg.Dimension,
 		QueryPrefix: cfg.QueryPrefix, PassagePrefix: cfg.PassagePrefix})
