@@ -201,7 +201,7 @@ func TestEraseAgainstEverythingInFlight(t *testing.T) {
 				tx, err := b.pool.Begin(ctx)
 				begun.Done()
 				if err == nil {
-					defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // a no-op after the commit
+					defer tx.Rollback(context.WithoutCancel(ctx)) // a no-op after the commit
 					err = write(b.client.WithTx(tx), tx, user)
 				}
 				if err == nil {

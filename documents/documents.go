@@ -170,7 +170,7 @@ func Delete(ctx context.Context, client *oxbow.Client, userID, path string) (era
 		return err
 	})
 	if err == nil {
-		_, _ = client.FinishErasures(ctx, userID) //nolint:errcheck // the file is deleted; the worker finishes the rest
+		_, _ = client.FinishErasures(ctx, userID) // the file is deleted; the worker finishes the rest
 	}
 	return erased, err
 }

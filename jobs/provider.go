@@ -145,7 +145,7 @@ func (p *Provider) call(ctx context.Context, limit time.Duration, ask func(conte
 	err = context.Canceled // unless ask returns: a panic says nothing about the provider
 	defer func() {
 		var changed bool
-		if err, changed = p.leave(err); changed && p.Changed != nil {
+		if changed, err = p.leave(err); changed && p.Changed != nil {
 			p.Changed(ctx, p.Status())
 		}
 	}()
@@ -168,8 +168,8 @@ func (p *Provider) enter() error {
 	return nil
 }
 
-// leave ends a call. It returns the error of the call, and whether calls are now paused or no longer.
-func (p *Provider) leave(err error) (_ error, changed bool) {
+// leave ends a call. It reports whether calls are now paused or no longer, and returns the error of the call.
+func (p *Provider) leave(err error) (changed bool, _ error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	wasAsking := p.asking
@@ -193,7 +193,7 @@ func (p *Provider) leave(err error) (_ error, changed bool) {
 		changed = p.status.Down()
 		p.status = ProviderStatus{WorkedAt: p.now()}
 	}
-	return err, changed
+	return changed, err
 }
 
 // postpone decides when a job is retried that could not call a provider. Failures that are not caused by the job do

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -56,7 +55,7 @@ func TestEachOperationIsLogged(t *testing.T) {
 		TracerProvider: panicking{}, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	h := httptest.NewServer(broken.Handler())
-	h.Config.ErrorLog = log.New(io.Discard, "", 0)
+	h.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	t.Cleanup(func() { h.Close(); broken.Close() })
 	o := b.owner(t, "ada")
 	key, secret, err := store.CreateAPIKey(t.Context(), b.pool, store.APIKey{Role: store.RolePerson, UserID: "ada", Name: "x"})

@@ -121,10 +121,11 @@ func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func fetch(r *http.Request) *kept {
-	k := &kept{}
-	if k.answer, k.err = http.DefaultTransport.RoundTrip(r); k.err == nil {
-		k.body, k.err = io.ReadAll(io.LimitReader(k.answer.Body, issuerAnswer))
-		_ = k.answer.Body.Close()
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	k := &kept{answer: answer, err: err}
+	if err == nil {
+		defer answer.Body.Close()
+		k.body, k.err = io.ReadAll(io.LimitReader(answer.Body, issuerAnswer))
 	}
 	k.until = time.Now().Add(issuerRetry)
 	if k.usable() {

@@ -76,8 +76,7 @@ func IsRetryable(err error) bool {
 
 // retryable reports whether an error code of PostgreSQL is one of a passing state.
 func retryable(code string) bool {
-	is := known[code].err
-	return is == ErrUnreachable || is == ErrReadOnly || is == ErrBusy || strings.HasPrefix(code, "08")
+	return slices.Contains([]error{ErrUnreachable, ErrReadOnly, ErrBusy}, known[code].err) || strings.HasPrefix(code, "08")
 }
 
 // notFound returns ErrNotFound for a memory of a user.

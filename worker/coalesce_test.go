@@ -84,7 +84,9 @@ func TestTurns(t *testing.T) {
 			go func() { ended <- w.RunUntilIdle(ctx, nil) }()
 			require.Eventually(t, func() bool { return call() >= 0 }, time.Minute, time.Millisecond)
 			cancel()
-			<-ended
+			if err := <-ended; err != nil {
+				require.ErrorIs(t, err, context.Canceled)
+			}
 			require.Less(t, call(), 8, "of at least 16; a job of 128 memories takes two")
 		})
 	}
@@ -228,6 +230,7 @@ func TestErasedInBatch(t *testing.T) {
 			})
 			require.NoError(t, b.drain())
 			require.True(t, erased)
+			b.exec(`select oxbow.finish_erasures('user 3')`)
 			for _, table := range get[[]string](b, `select array_agg(distinct c.table_name::text)
 				from information_schema.columns c join information_schema.tables t
 				using (table_schema, table_name) where table_schema = 'oxbow' and column_name = 'user_id'

@@ -212,7 +212,7 @@ func Restore(t testing.TB, file string) string {
 	dsn := Empty(t)
 	f, err := os.Open(file)
 	require.NoError(t, err)
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	plain, err := gzip.NewReader(f)
 	require.NoError(t, err)
 	sql, err := io.ReadAll(plain)
