@@ -70,8 +70,9 @@ func TestUpgrade(t *testing.T) {
 			require.Equal(t, expected[question], answer, "%s: %s", user, question)
 		}
 	}
-	fresh := pgtest.Open(t, pgtest.Database(t), "")
-	require.Equal(t, catalog(t, fresh), catalog(t, pool))
+	fresh := pgtest.Empty(t) // of the same owner
+	require.NoError(t, migrations.Up(t.Context(), fresh, migrations.Options{}))
+	require.Equal(t, catalog(t, pgtest.Open(t, fresh, "")), catalog(t, pool))
 
 	b := &bundle{dsn: dsn, pool: pool, client: newClient(t, pool)}
 	require.Len(t, recall(t, b.client, oxbow.Query{UserID: "Max", Text: "Max has"}), 3)
