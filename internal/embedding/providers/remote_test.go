@@ -185,7 +185,7 @@ func TestProviderIsUnavailable(t *testing.T) {
 func TestRetryAfterMayBeADate(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, server *embeddingtest.Server, cfg providers.Config) {
-		server.Always(overloaded(time.Now().Add(8*time.Minute)))
+		server.Always(overloaded(time.Now().Add(8 * time.Minute)))
 		_, err := open(t, cfg).Embed(t.Context(), texts(1))
 		e := requireError(t, err, embedding.Unavailable)
 		require.InDelta(t, 8*time.Minute, e.RetryAfter, float64(time.Minute))
