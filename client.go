@@ -180,7 +180,7 @@ func (c *Client) reading(ctx context.Context, userID string, f func(store.DB) er
 		return err
 	}
 	err := f(batchesAs{c.db, userID})
-	if errors.Is(err, store.ErrUnreachable) { // perhaps only the connection broke, and reading again does no harm
+	if errors.Is(err, store.ErrUnreachable) { // perhaps the connection broke; reading again does no harm
 		err = f(batchesAs{c.db, userID})
 	}
 	return err
@@ -211,7 +211,7 @@ func inUser[T any](ctx context.Context, c *Client, userID string, f func(pgx.Tx)
 
 func (c *Client) inTx(ctx context.Context, options pgx.TxOptions, f func(pgx.Tx) error) error {
 	tx, err := c.db.BeginTx(ctx, options)
-	if errors.Is(store.Explain(err), store.ErrUnreachable) { // perhaps only the connection broke, and nothing is done yet
+	if errors.Is(store.Explain(err), store.ErrUnreachable) { // perhaps the connection broke; nothing has been done yet
 		tx, err = c.db.BeginTx(ctx, options)
 	}
 	if err != nil {

@@ -26,8 +26,8 @@ func (c *Client) EraseMemory(ctx context.Context, userID string, id uuid.UUID) (
 // table. Uses that this client has not yet reported are dropped.
 //
 // Transactions that began before the erasure committed may still store rows of the user. EraseUser waits up to 2
-// seconds for those that have written, and erases these rows too. If older transactions are open after that, the
-// receipt has no CompletedAt; the worker erases what they store. With WithTx, EraseUser does not wait: call
+// seconds for those that have written, and erases these rows too. If older transactions are still open after that, the
+// receipt has no CompletedAt, and the worker erases what they store. With WithTx, EraseUser does not wait: call
 // FinishErasures after the commit, or leave it to the worker.
 func (c *Client) EraseUser(ctx context.Context, userID string) (Receipt, error) {
 	if c.uses != nil {
@@ -103,9 +103,9 @@ func (c *Client) finish(ctx context.Context, userID string) (left store.OpenEras
 	return left, err
 }
 
-// FinishErasures erases what transactions have stored that began before an erasure of the user, a memory, a file or
-// messages committed, and reports whether no such transaction is open any more. The worker does the same every minute. It
-// does nothing in the transaction of WithTx.
+// FinishErasures erases what older transactions have stored: those that began before an erasure of the user, of a
+// memory, of a file or of messages committed. It reports whether none of them is open any more. The worker does the
+// same every minute. With WithTx, FinishErasures does nothing.
 func (c *Client) FinishErasures(ctx context.Context, userID string) (finished bool, err error) {
 	if err := store.ValidateUserID(userID); err != nil || c.tx != nil {
 		return false, err
@@ -121,8 +121,8 @@ func (c *Client) finishDeletion(ctx context.Context, userID string) {
 	}
 }
 
-// FindReceipt returns the receipt of the erasure of a memory, or of a user if id is uuid.Nil. proof is the
-// Proof that the erasure returned. ErrNoReceipt if it does not belong to that erasure.
+// FindReceipt returns the receipt of the erasure of a memory, or of a user if id is uuid.Nil. proof is the Proof that
+// the erasure returned. FindReceipt returns ErrNoReceipt if proof does not belong to that erasure.
 func (c *Client) FindReceipt(ctx context.Context, userID string, id uuid.UUID, proof string) (Receipt, error) {
 	return inUser(ctx, c, userID, func(tx pgx.Tx) (Receipt, error) {
 		return store.FindReceipt(ctx, tx, userID, id, proof)

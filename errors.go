@@ -44,15 +44,15 @@ var (
 	ErrNoExtension = store.ErrNoExtension
 	// ErrUnreachable reports that the connection to the database failed.
 	ErrUnreachable = store.ErrUnreachable
-	// ErrReadOnly reports that the database takes no changes now, as during a failover. Reading works.
+	// ErrReadOnly reports that the database currently accepts no writes, as during a failover. Reading works.
 	ErrReadOnly = store.ErrReadOnly
-	// ErrBusy reports that the database gave up a statement that may succeed later: it met another
+	// ErrBusy reports that the database aborted a statement that may succeed later: it conflicted with another
 	// transaction, took too long, or lacked memory or disk space.
 	ErrBusy = store.ErrBusy
 )
 
-// IsRetryable reports whether what failed may succeed if it is tried again, unchanged, a little later. Its
-// transaction changed nothing, except after a lost connection during a commit.
+// IsRetryable reports whether the operation that failed with err may succeed if it is repeated unchanged a little
+// later. Its transaction changed nothing, unless the connection was lost during the commit.
 func IsRetryable(err error) bool { return store.IsRetryable(err) }
 
 // ModelMismatchError reports that the client's embedder is not the model of the database's vectors.

@@ -50,7 +50,7 @@ type NewFile struct {
 	// Overlap is the maximum number of characters, in whole sentences, that a chunk repeats from the end of
 	// the previous one: 0 to half of ChunkSize. Default: a tenth of ChunkSize.
 	Overlap *int
-	// MaxChunks refuses a file that has more chunks. Default, and the maximum: 100,000.
+	// MaxChunks is the maximum number of chunks of a file. Default, and upper limit: 100,000.
 	MaxChunks int
 }
 

@@ -36,8 +36,8 @@ var _ = describe(Kind{
 	Retention: busyRetention,
 }, func(c Config) worker[NotifyArgs] { return &notifyWorker{c} })
 
-// Sender posts signed messages. Status and error are stored and logged: they have neither secrets nor what the far end
-// says in its own words.
+// Sender posts signed messages. Status and error are stored and logged: they contain neither secrets nor the
+// receiver's own words.
 type Sender interface {
 	Send(ctx context.Context, url string, secret []byte, id string, at time.Time, message []byte) (status string, err error)
 	// Gone reports whether an error of Send means that the far end wants no more messages.

@@ -94,7 +94,7 @@ const (
 // down, one job at a time calls it and the others fail at once. The pause between calls grows from
 // 5 to 60 seconds, or is as long as the provider requests.
 type Provider struct {
-	// Changed, if not nil, is called when calls are paused, and when they work again. Set it before the first call.
+	// Changed, if not nil, is called when calls are paused and when they succeed again. Set it before the first call.
 	Changed func(context.Context, ProviderStatus)
 
 	now func() time.Time

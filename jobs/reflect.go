@@ -89,8 +89,8 @@ const (
 	// they happened.
 	busyJobs  = 4
 	busyPause = time.Second
-	// busyLimit is how long a reflection job gives way to jobs of its user, counted from its creation, and othersLimit
-	// to those of others: they may never end.
+	// busyLimit is how long a reflection job, counted from its creation, gives way to jobs of its user, and
+	// othersLimit how long to jobs of other users, which may never end.
 	busyLimit   = time.Minute
 	othersLimit = 5 * time.Second
 )

@@ -260,8 +260,8 @@ func (w *sweepWorker) eraseForgotten(ctx context.Context) (int, error) {
 	return store.EraseForgotten(ctx, w.DB, time.Now().Add(-store.Restorable), sweepForgotten)
 }
 
-// finishErasures erases what transactions have stored that began before an erasure. It looks twice, because most of those
-// that are open at first are short.
+// finishErasures erases what transactions that began before an erasure have stored. It looks twice, because most of
+// the transactions that are open at first are short.
 func (w *sweepWorker) finishErasures(ctx context.Context) (finished int, err error) {
 	users, err := store.ErasingUsers(ctx, w.DB, sweepErasing)
 	for range 2 {

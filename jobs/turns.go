@@ -15,11 +15,11 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// River works a queue strictly in order, so one user with many jobs would delay all others. Driver takes jobs with
-// oxbow.take_jobs instead, as coalescers do, which gives users turns. Nothing else of River changes.
+// River works a queue strictly in order, so one user with many jobs would delay all others. Driver, like the
+// coalescers, takes jobs with oxbow.take_jobs instead, which gives users turns. Nothing else in River changes.
 
-// Driver returns River's driver with fair turns. River says that others should not implement its driver; only this
-// method of it is ours, and TestTurns shows that River calls it.
+// Driver returns River's driver with fair turns. River discourages other implementations of its driver interface, so
+// only the method that takes jobs is replaced; TestTurns shows that River calls it.
 func Driver(pool *pgxpool.Pool) riverdriver.Driver[pgx.Tx] {
 	return &fairDriver{Driver: riverpgxv5.New(pool), db: pool, queues: map[string]*turns{}}
 }

@@ -110,10 +110,11 @@ func (s *session) installCode(ctx context.Context, tx pgx.Tx, st state, files []
 	return grantRights(ctx, tx, st.roles, files)
 }
 
-// dropFirst finds in the hint of an error the function to drop before one with other results can be created.
+// dropFirst finds, in the hint of an error, the function that must be dropped before one with a different result type
+// can be created.
 var dropFirst = regexp.MustCompile(`DROP (?:FUNCTION|PROCEDURE) (.+\))`)
 
-// runFile runs a file of sql/code. It first drops a function that has other results or names of parameters now.
+// runFile runs a file of sql/code. It first drops a function whose result type or parameter names have changed.
 func runFile(ctx context.Context, tx pgx.Tx, f codeFile) error {
 	for {
 		err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error { // a savepoint
@@ -141,7 +142,7 @@ type routine struct {
 	Name, Declaration string
 }
 
-// routines returns those of the schema that are not River's.
+// routines returns the routines of the schema, except River's.
 func routines(ctx context.Context, tx pgx.Tx) ([]routine, error) {
 	rows, err := tx.Query(ctx, `
 		select oid, xmin::text as version, proname::text as name,
@@ -216,7 +217,7 @@ func (s *session) dropLeft(ctx context.Context, tx pgx.Tx, old []routine, files 
 	return nil
 }
 
-// stillNeeded explains that objects depend on one that has to be dropped.
+// stillNeeded explains that other objects depend on one that has to be dropped.
 func stillNeeded(what string, err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) || pg.Code != "2BP01" {

@@ -17,8 +17,8 @@ var notInTransaction = regexp.MustCompile(`(?m)^---- tern: disable-tx ----$`)
 // errRehearsed ends the transaction of a rehearsal.
 var errRehearsed = errors.New("rehearsed")
 
-// install applies the pending migrations and installs the code in one transaction. It upgrades the database, or leaves
-// it as it was, so that the program that migrated it still works.
+// install applies the pending migrations and installs the code in one transaction. It either upgrades the database or
+// leaves it as it was, so that the program that migrated it still works.
 //
 // Migrations that run without a transaction come first, with those before them. An upgrade then rehearses the others in
 // a transaction that it rolls back.
@@ -103,7 +103,7 @@ func (s *session) apply(ctx context.Context, tx pgx.Tx, st state, all []*migrate
 	return s.installCode(ctx, tx, st, files)
 }
 
-// unfit explains an error of an upgrade that the definitions in the database cause.
+// unfit explains an error of an upgrade that is caused by definitions in the database.
 func (st state) unfit(err error) error {
 	if st.ours.Current > 0 && isOfDefinition(err) {
 		return fmt.Errorf("%w: tables or functions of database %q are those of a version between releases. Nothing was "+

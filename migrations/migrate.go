@@ -5,11 +5,11 @@
 // functions, triggers and views of sql/code. The order matters: our triggers insert into
 // oxbow.river_job, and the code refers to tables and roles.
 //
-// Everything runs on one connection that holds a session advisory lock. Any number of processes may
-// migrate one database at once, and a connection that dies releases its lock and rolls back its
-// transaction. The numbered migrations and the code are one transaction: a database is upgraded, or it is
-// what it was and still works with the program that migrated it. The steps before it change nothing in
-// a database that has them; an interrupted installation continues from there.
+// Everything runs on one connection that holds a session advisory lock. Any number of processes may migrate one
+// database at once, and a connection that dies releases its lock and rolls back its transaction. The numbered
+// migrations and the code are one transaction: a database is upgraded, or stays as it was and still works with the
+// program that migrated it. The steps before that transaction change nothing where they were done already; an
+// interrupted installation continues from there.
 package migrations
 
 import (
@@ -85,9 +85,9 @@ func (o Options) withDefaults() Options {
 // Up upgrades the database that dsn names to the version of this binary. It does nothing if the
 // database is up to date, and may run while applications and workers use the database.
 //
-// A database that cannot be upgraded stays what it was. Up returns ErrAhead, ErrUnreleased, ErrNoExtension (an
-// extension is missing or too old and could not be created), a *pgconn.ConnectError, or PostgreSQL's error with the file
-// and line of the statement.
+// A database that cannot be upgraded stays as it was. Up returns ErrAhead, ErrUnreleased, ErrNoExtension (an extension
+// is missing or too old and could not be created), a *pgconn.ConnectError, or PostgreSQL's error with the file and
+// line of the statement.
 func Up(ctx context.Context, dsn string, opts Options) error {
 	s, err := begin(ctx, dsn, opts.withDefaults())
 	if err != nil {

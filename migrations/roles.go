@@ -122,8 +122,8 @@ func grantRights(ctx context.Context, tx pgx.Tx, roles []string, files []codeFil
 	return err
 }
 
-// becomeOwner sets the role to the owner of the schema if the login is another one, such as a superuser: functions run
-// with the rights of their owner, who needs to own the tables too.
+// becomeOwner sets the role to the owner of the schema if the login is a different role, such as a superuser:
+// functions run with the rights of their owner, who must own the tables too.
 func (s *session) becomeOwner(ctx context.Context) error {
 	var owner string
 	err := s.conn.QueryRow(ctx, `select rolname from pg_roles r join pg_namespace n on n.nspowner = r.oid
@@ -134,8 +134,8 @@ func (s *session) becomeOwner(ctx context.Context) error {
 	return err
 }
 
-// useExtension lets the group roles use the schema of vector, whose types and operators their statements name, and logs
-// the statement to run if it may not.
+// useExtension lets the group roles use the schema of vector, whose types and operators their statements name, and
+// logs the statement to run if the owner may not grant this.
 func (s *session) useExtension(ctx context.Context) error {
 	return s.step(ctx, "grant usage on schema "+s.vectorSchema, func(ctx context.Context, tx pgx.Tx) error {
 		var without string

@@ -18,8 +18,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// logged records who read or changed a user's data, whatever becomes of the request. It refuses a request whose entry
-// would find no place.
+// logged records who read or changed a user's data, whatever becomes of the request. It refuses a request if there is
+// no room for its entry.
 func (s *Server) logged(ctx huma.Context, next func(huma.Context)) {
 	who := callerOf(ctx.Context())
 	if who.user == "" {
@@ -57,7 +57,7 @@ func (a *access) begin(ctx context.Context) error {
 
 func (a *access) end(status int) {
 	if a.begun || status == http.StatusUnauthorized || a.Operation == eraseUserID && status == http.StatusOK {
-		return // nobody has used a key that has ended, and the log of an erased user is erased, which the receipt proves
+		return // a key that has ended was not used, and the log of an erased user is erased, as the receipt proves
 	}
 	a.At, a.Status = time.Now(), status
 	a.audit.add(a.Access)
@@ -101,8 +101,8 @@ func newAudit(persist func(context.Context, []store.Access) error, log *slog.Log
 	return a
 }
 
-// admit returns an error if the entries of a user, or of all, that wait are too many. What was admitted always finds a
-// place, so the requests that are running may add a few more.
+// admit returns an error if too many entries of a user, or of all users, are waiting. There is always room for what
+// was admitted, so the requests that are running may exceed the limit slightly.
 func (a *audit) admit(user string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,7 +129,7 @@ func (a *audit) store(ctx context.Context, entry store.Access) error {
 	return a.persist(ctx, []store.Access{plain(entry)})
 }
 
-// plain gives an entry its id, and takes a target away that is none, which a path may contain.
+// plain gives an entry its id, and removes a target that is not a UUID, because a path may contain anything.
 func plain(entry store.Access) store.Access {
 	entry.ID = uuid.Must(uuid.NewV7())
 	if _, err := uuid.Parse(entry.Target); err != nil {
@@ -138,7 +138,7 @@ func plain(entry store.Access) store.Access {
 	return entry
 }
 
-// flush returns once all entries that were added before are written, or with the error of an attempt.
+// flush returns once all entries added before the call are written, or with the error of an attempt.
 func (a *audit) flush(ctx context.Context) error {
 	a.mu.Lock()
 	all := a.written + len(a.waiting)
@@ -223,8 +223,8 @@ func (a *audit) write(ctx context.Context) (more bool, err error) {
 	return len(a.waiting) > 0, err
 }
 
-// try stores a batch. An entry that the database will never take must not hold the others up: it goes to the log of the
-// program.
+// try stores a batch. An entry that the database will never accept must not hold up the others: it goes to the
+// program's log.
 func (a *audit) try(ctx context.Context, batch []store.Access) error {
 	attempt, cancel := context.WithTimeout(ctx, auditTimeout)
 	defer cancel()

@@ -73,8 +73,8 @@ func (s *Server) identifyFrom(r *http.Request, credential string) (caller, error
 	return c, err
 }
 
-// find runs a function that finds the holder of a credential. It refuses, before that, an address with too many invalid
-// credentials or, for one among the recent, a holder with too many requests.
+// find runs a function that finds the holder of a credential. Before that, it refuses an address with too many invalid
+// credentials or, if the credential was used recently, a holder with too many requests.
 func (s *Server) find(r *http.Request, recent *keys, credential string, f func(context.Context) error) error {
 	from := bucket{address: s.remote(r)}
 	whose, check := from, func() error { return s.limits.check(from) }

@@ -21,7 +21,7 @@ const (
 	maxValue  = 200 // bytes of each text, and of a value that it repeats
 )
 
-// shortenProblem lets no answer grow with what is wrong in a request.
+// shortenProblem keeps an answer from growing with the number and size of the errors in a request.
 func shortenProblem(_ huma.Context, _ string, v any) (any, error) {
 	problem, ok := v.(*huma.ErrorModel)
 	if !ok {

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	keyLife = 10 * time.Second // for which a request need not look its key up
+	keyLife = 10 * time.Second // for which requests need not look a key up again
 	maxKeys = 10_000           // of the remembered keys; then all are looked up again
 )
 
-// keys remembers whose the recent keys are, or sessions of the pages: a request need not look its key up each time, and
-// an address that sends invalid ones does not stop those that were valid. Whether a key is still valid is a question to
-// the database in each transaction; see guarded.
+// keys remembers the holders of recent keys, or of sessions of the pages. So a request need not look its key up each
+// time, and an address that sends invalid keys does not block those that were valid. The database checks in each
+// transaction whether a key is still valid; see guarded.
 type keys struct {
 	mu     sync.Mutex
 	recent map[[sha256.Size]byte]recentKey // by the hash of the whole text
@@ -34,7 +34,7 @@ type recentKey struct {
 }
 
 // fresh reports whether a request need not look a key up. Operators' keys are looked up each time, because operators
-// ask questions outside guarded transactions.
+// also run queries outside guarded transactions.
 func (k recentKey) fresh() bool { return k.role != store.RoleOperator && time.Since(k.at) < keyLife }
 
 func newKeys() *keys { return &keys{recent: map[[sha256.Size]byte]recentKey{}} }
@@ -73,9 +73,9 @@ func (k *keys) forget(id uuid.UUID) {
 	}
 }
 
-// guarded is the database of requests. A caller has at most its share of the connections. Each transaction, statement
-// or batch of a request with a key fails with store.ErrNoKey if the key has ended, which costs no round trip. Query and
-// QueryRow are not guarded: outside a transaction no user is set, so they see no user's data.
+// guarded is the database as requests use it. A caller has at most its share of the connections. Each transaction,
+// statement or batch of a request with a key fails with store.ErrNoKey if the key has ended, which costs no round
+// trip. Query and QueryRow are not guarded: outside a transaction no user is set, so they see no user's data.
 type guarded struct{ *pgxpool.Pool }
 
 func (g guarded) BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error) {

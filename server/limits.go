@@ -17,8 +17,8 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/listen"
 )
 
-// bucket is whose requests are limited together: those of a key for one user, of a user with tokens of the issuer, of a
-// key for all users, or those with invalid credentials from an address.
+// bucket identifies requests that are limited together: those of a key for one user, of a user with tokens of the
+// issuer, of a key for all users, or those with invalid credentials from an address.
 type bucket struct {
 	key     uuid.UUID
 	user    string
@@ -27,7 +27,7 @@ type bucket struct {
 
 func (c caller) bucket() bucket { return bucket{key: c.key, user: c.user} }
 
-// usersOfKey is how many times as many requests as for one user a key may make for all its users.
+// usersOfKey is how many times the limit for one user a key may use for all its users together.
 const usersOfKey = 10
 
 // take counts a request of a caller, or returns a *retryAfter if there were too many.

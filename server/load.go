@@ -17,7 +17,7 @@ import (
 )
 
 // The limits of what requests hold in memory at once, in bytes of their bodies and of the rows of their answers. A
-// request needs up to seven times as much.
+// request needs up to seven times as much memory.
 const (
 	smallLoad = 64 << 10 // of a request that is not counted
 	maxAnswer = 16 << 20
@@ -44,7 +44,7 @@ func newLoads(each, all int64) *loads { return &loads{each: each, all: all, owne
 
 var errBusy = huma.Error503ServiceUnavailable("the server has too many large requests: try again later")
 
-// load is what one request holds. It begins with nothing.
+// load is what one request holds, at first nothing.
 type load struct {
 	*loads
 	whose  bucket
@@ -115,7 +115,7 @@ func (l *load) row(bytes int) error {
 	return nil
 }
 
-// metered returns a context whose rows the load counts.
+// metered returns a context in which the load counts the rows that queries collect.
 func (l *load) metered(ctx context.Context) context.Context {
 	return store.WithMeter(context.WithValue(ctx, loadKey{}, l), l.row)
 }
@@ -154,7 +154,7 @@ func (l *load) body(w http.ResponseWriter, r *http.Request) error {
 	return l.take(min(n, maxBulkBody))
 }
 
-// loaded limits what requests hold in memory. A body that is stored as it arrives is not held.
+// loaded limits what requests hold in memory. A body that is stored as it arrives does not count.
 func (s *Server) loaded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l := s.loads.begin(callerOf(r.Context()))
@@ -169,7 +169,7 @@ func (s *Server) loaded(next http.Handler) http.Handler {
 	})
 }
 
-// boundedJSON decodes JSON that has few enough values to be decoded.
+// boundedJSON decodes JSON if it does not have too many values.
 var boundedJSON = huma.Format{
 	Marshal: huma.DefaultJSONFormat.Marshal,
 	Unmarshal: func(data []byte, v any) error {

@@ -183,7 +183,7 @@ func (s *Server) listMemories(ctx context.Context, user string, in *struct {
 	return page, err
 }
 
-// memories returns a page of memories, with fewer than the limit if they are large.
+// memories returns a page of memories, fewer than the limit if they are large.
 func (s *Server) memories(ctx context.Context, user string, l store.Listing) (found []oxbow.Memory, next string,
 	err error,
 ) {

@@ -32,7 +32,7 @@ func OpenAPI() ([]byte, error) {
 	return indented.Bytes(), nil
 }
 
-// Limit is what a request of one operation may need.
+// Limit has the limits of a request of one operation.
 type Limit struct {
 	Operation string // its id
 	Body      int64  // bytes; 0 if it has none

@@ -65,8 +65,9 @@ type Config struct {
 	// with invalid credentials from one address. Bursts may be twice as large. A key may make ten times as many for all
 	// its users. Default: 100.
 	RequestsPerSecond float64
-	// MaxClients is the maximum number of connections, and MaxClientsPerAddress that of one remote address other than a
-	// trusted proxy's. At the limit, the oldest connection without a valid credential is closed. Default: 5,000 and 1,000.
+	// MaxClients is the maximum number of connections, and MaxClientsPerAddress the maximum from one remote address
+	// other than a trusted proxy's. At the limit, the oldest connection without a valid credential is closed. Default:
+	// 5,000 and 1,000.
 	MaxClients, MaxClientsPerAddress int
 	// TrustedProxies are the addresses of proxies whose header X-Forwarded-For counts. Default: none.
 	TrustedProxies []netip.Prefix
@@ -312,8 +313,8 @@ func (s *Server) close() {
 // Handler returns the handler of all routes.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// maxClients is Config.MaxClients, or less if the process may not open that many files. Without some for the database,
-// clients could stop the server.
+// maxClients is Config.MaxClients, or less if the process may not open that many files. Without files reserved for the
+// database, clients could bring the server to a halt.
 func (s *Server) maxClients(ctx context.Context) int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {

@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// maxInFlight is what the requests of one key for one user may weigh that run at once. A request weighs 1, and 2 for
-	// each MiB of its body, so that a largest one runs alone: decoded, it needs several times its size.
+	// maxInFlight is the maximum total weight of the requests of one key for one user that run at once. A request
+	// weighs 1, plus 2 for each MiB of its body, so that one of the largest runs alone: decoded, it needs several
+	// times its size.
 	maxInFlight = 128
-	// unknownWeight is that of a request whose body has no length.
+	// unknownWeight is the weight of a request whose body has no length.
 	unknownWeight = 16
 	// shareWait is how long a request waits for its turn.
 	shareWait = 2 * time.Second
@@ -131,7 +132,7 @@ func (s *share) connect(ctx context.Context) (done func(), err error) {
 	}), nil
 }
 
-// turn waits, but not long. Then it returns a *retryAfter.
+// turn waits for a turn, but not long; after that it returns a *retryAfter.
 func (s *share) turn(ctx context.Context, of *semaphore.Weighted, n int64) error {
 	if of.TryAcquire(n) {
 		return nil

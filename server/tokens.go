@@ -56,8 +56,8 @@ func (t *tokens) identify(ctx context.Context, token string) (caller, error) {
 	return caller{role: store.RolePerson, user: user}, err
 }
 
-// userOf returns the user whom a valid token names. An address of mail names one only if the issuer has verified it:
-// anybody can say that another's address is theirs. A subject is the issuer's own name for a user.
+// userOf returns the user whom a valid token names. An email address names a user only if the issuer has verified it:
+// anybody can claim somebody else's address. A subject is the issuer's own name for a user.
 func (t *tokens) userOf(token *oidc.IDToken) (string, error) {
 	claims := map[string]any{}
 	if err := token.Claims(&claims); err != nil {
@@ -75,12 +75,13 @@ func (t *tokens) userOf(token *oidc.IDToken) (string, error) {
 	return user, nil
 }
 
-// provider returns the provider. It asks for its keys the first time that it is reached.
+// provider returns the provider. It fetches the configuration of the provider on first use, and tries again after a
+// failure.
 func (t *tokens) provider(ctx context.Context) (_ *oidc.Provider, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.found == nil && time.Since(t.tried) > issuerRetry {
-		// The provider keeps its context, and the client in it, for later requests of keys.
+		// The provider keeps its context, and the client in it, for later requests for keys.
 		ctx = oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Timeout: issuerTimeout, Transport: t.documents})
 		t.found, t.failed = oidc.NewProvider(ctx, t.issuer)
 		t.tried = time.Now()
@@ -88,8 +89,8 @@ func (t *tokens) provider(ctx context.Context) (_ *oidc.Provider, err error) {
 	return t.found, t.failed
 }
 
-// sparing asks a provider for the same document at most once in a while. Without it, each forged token that names a key
-// which the provider does not have would be a request to the provider.
+// sparing limits how often a provider is asked for the same document. Without it, each forged token that names an
+// unknown key would cause a request to the provider.
 type sparing struct {
 	mu   sync.Mutex // held during a request, so that several at once are one
 	kept map[string]*kept
@@ -103,7 +104,7 @@ type kept struct {
 	err    error
 }
 
-// RoundTrip is http.RoundTripper's.
+// RoundTrip implements http.RoundTripper.
 func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +137,7 @@ func fetch(r *http.Request) *kept {
 
 func (k *kept) usable() bool { return k.err == nil && k.answer.StatusCode == http.StatusOK }
 
-// missing reports whether the provider did not answer a question lately.
+// missing reports whether a recent request to the provider failed.
 func (s *sparing) missing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ const (
 	connectionTimeout   = 30 * time.Second // for one of them to become free
 	keyExports          = 2                // at once; of one user only one
 	keyImports          = 16               // at once; of one user only one
-	paceWindow          = 20 * time.Second // of waiting for a client, which takes or sends meanwhile at least
+	paceWindow          = 20 * time.Second // of waiting for a client, which must move paceBytes in it
 	paceBytes           = 320 << 10        // bytes: 16 KiB a second
 	lines               = "application/x-ndjson"
 )
@@ -67,7 +67,7 @@ type transfers struct {
 	running map[transfer]int
 }
 
-// transfer is whose transfers are counted together.
+// transfer identifies transfers that are counted together.
 type transfer struct {
 	operation string
 	bucket
@@ -179,7 +179,7 @@ func (s *Server) export(ctx context.Context, _ *nothing) (*huma.StreamResponse, 
 	}}, nil
 }
 
-// sendExport writes everything of a user to a client. It calls begin before the first byte; begun reports that begin
+// sendExport writes all data of a user to a client. It calls begin before the first byte; begun reports whether begin
 // succeeded.
 func (s *Server) sendExport(ctx context.Context, who caller, w http.ResponseWriter, begin func() error) (
 	begun bool, err error,
@@ -317,7 +317,7 @@ func (s *Server) stage(ctx context.Context, user string, body io.Reader) (*store
 	return file, &part, err
 }
 
-// unstage deletes the parts of an import that failed with err, which it returns. settle deletes what is left.
+// unstage deletes the parts of an import that failed with err, which it returns. The job settle deletes what remains.
 func (s *Server) unstage(ctx context.Context, file *store.StagedFile, err error) error {
 	if err == nil || file.Parts == 0 {
 		return err

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Needs is needs.sql: the query for the rights that a role needs in order to run statements, and whether it has them.
+// Needs is needs.sql: the query that lists the rights that a role needs in order to run statements, and whether it has
+// them.
 //
 //go:embed needs.sql
 var Needs string
@@ -25,7 +26,7 @@ type Need struct {
 	Via  []*string // the objects that need it; nil for a statement
 }
 
-// Calls returns a call of each function that a group role may call, as statements for Needs.
+// Calls returns, as statements for Needs, a call of each function that a group role may call.
 func Calls(role string) (statements []string) {
 	for _, function := range allowed()[role] {
 		statements = append(statements, "oxbow."+function+"()")
@@ -49,7 +50,7 @@ var allowed = sync.OnceValue(func() map[string][]string {
 	return Granted(texts...)
 })
 
-// Granted returns the functions that the texts of files let each group role call.
+// Granted returns the functions that the SQL files let each group role call.
 func Granted(texts ...string) map[string][]string {
 	granted := map[string][]string{}
 	for _, text := range texts {

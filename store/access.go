@@ -45,14 +45,15 @@ func LogAccess(ctx context.Context, db DB, entries []Access) error {
 	return err
 }
 
-// CheckWrites returns ErrReadOnly if the database takes no changes.
+// CheckWrites returns ErrReadOnly if the database accepts no writes.
 func CheckWrites(ctx context.Context, db DB) error {
 	_, err := Exec(ctx, db, `insert into oxbow.api_log select * from oxbow.api_log where false`)
 	return err
 }
 
-// TrimAPI deletes at most limit answers to repeated requests, as many parts of imports that are older than an hour and
-// as many entries of the log of accesses that are too old, and returns the largest number. Fewer than limit means that none are left.
+// TrimAPI deletes answers to repeated requests, parts of imports that are older than an hour and entries of the log of
+// accesses that are too old, at most limit of each, and returns the largest of the three numbers. Fewer than limit
+// means that none are left.
 func TrimAPI(ctx context.Context, db DB, now time.Time, limit int) (int, error) {
 	return one[int](ctx, db, "trim what the server keeps", `select oxbow.trim_api($1, $2)`, now, limit)
 }

@@ -108,7 +108,8 @@ func APIKeys(ctx context.Context, db DB, before uuid.UUID, limit int) ([]APIKey,
 		  from oxbow.api_keys where $1::uuid is null or id < $1 order by id desc limit $2`, pointer(before), limit)
 }
 
-// ManagesAPIKeys reports whether the login may see and change all keys: the owner's and those of oxbow_operator.
+// ManagesAPIKeys reports whether the login may see and change all keys, as the owner and members of oxbow_operator
+// may.
 func ManagesAPIKeys(ctx context.Context, db DB) (bool, error) {
 	return CollectOne[bool](ctx, db, `
 		select pg_has_role((select relowner from pg_class where oid = 'oxbow.api_keys'::regclass), 'MEMBER')

@@ -15,7 +15,7 @@ type Taking struct {
 	Room           int    // the maximum sum of the weights
 	Oldest, Newest int    // parts of Room
 	After          int64  // where the turn of users continues
-	Kind           string // not empty: only first attempts of this kind, which weigh as much as they have ids
+	Kind           string // if not empty, only first attempts of this kind; each weighs as much as it has ids
 	Alone          string // a metadata key; with Kind, jobs that have it are not taken
 }
 
@@ -57,8 +57,8 @@ func LimitLocks(ctx context.Context, tx DB, most time.Duration) error {
 	return err
 }
 
-// outlived is a condition on a job: that an erasure of its user committed after the transaction began that enqueued it.
-// The job is about data that the erasure is about to delete (oxbow.finish_erasures).
+// outlived is a condition on a job: the transaction that enqueued it began before an erasure of its user committed.
+// The job is about data that the erasure is going to delete (oxbow.finish_erasures).
 const outlived = `exists (select from oxbow.open_erasures e where e.user_id = args ->> 'user_id' and e.kind = 'user'
 		                   and created_at < e.at and created_at <> e.began)`
 

@@ -61,20 +61,20 @@ var (
 	ErrNoExtension = errors.New("the PostgreSQL extension vector is missing")
 	// ErrUnreachable reports that a connection to the database failed or broke.
 	ErrUnreachable = errors.New("the database cannot be reached")
-	// ErrReadOnly reports that the database takes no changes now, as during a failover. Reading works.
+	// ErrReadOnly reports that the database currently accepts no writes, as during a failover. Reading works.
 	ErrReadOnly = errors.New("the database is read-only")
-	// ErrBusy reports that the database gave up a statement that may succeed later: it met another
+	// ErrBusy reports that the database aborted a statement that may succeed later: it conflicted with another
 	// transaction, took too long, or lacked memory or disk space.
 	ErrBusy = errors.New("the database cannot do this now")
 )
 
-// IsRetryable reports whether what failed may succeed if it is tried again, unchanged, a little later. Its
-// transaction changed nothing, except after a lost connection during a commit.
+// IsRetryable reports whether the operation that failed with err may succeed if it is repeated unchanged a little
+// later. Its transaction changed nothing, unless the connection was lost during the commit.
 func IsRetryable(err error) bool {
 	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrReadOnly) || errors.Is(err, ErrBusy) || retryable(code(err))
 }
 
-// retryable reports whether an error code of PostgreSQL is one of a passing state.
+// retryable reports whether an error code of PostgreSQL describes a temporary condition.
 func retryable(code string) bool {
 	return slices.Contains([]error{ErrUnreachable, ErrReadOnly, ErrBusy}, known[code].err) || strings.HasPrefix(code, "08")
 }

@@ -60,7 +60,8 @@ func setTimezone(ctx context.Context, db DB, name string) error {
 // typeColumn is the name that a column "type" has in an export, where "type" names the table.
 const typeColumn = "type_column"
 
-// exportTable writes one line per row. It omits null and generated columns, and when rows were stored, except memories.
+// exportTable writes one line per row. It omits null and generated columns and, except for memories, the time at which
+// a row was stored.
 func exportTable(ctx context.Context, db DB, userID, table, kind, order string, out *bufio.Writer) (n int, err error) {
 	rows, err := db.Query(ctx, fmt.Sprintf(`
 		select (select jsonb_object_agg(key, value)

@@ -35,8 +35,9 @@ type ImportOptions struct {
 	OnlyMemories bool
 	// Rename maps the user of a line to the user who gets the memory. Default: no change.
 	Rename func(userID string) string
-	// MaxBytes is the largest file in bytes, after unpacking, for files that are not the operator's own. The longest line
-	// then is 16 MiB. ErrImportTooLarge if the file has more. Default: any size, and lines of at most 64 MiB.
+	// MaxBytes is the maximum size of a file in bytes, after unpacking, for files that are not the operator's own; a
+	// larger one fails with ErrImportTooLarge. Lines then have at most 16 MiB. Default: any size, and lines of at most
+	// 64 MiB.
 	MaxBytes int64
 	// Progress is called every 1,000 lines and once at the end.
 	Progress func(ImportReport)
@@ -55,7 +56,7 @@ type ImportReport struct {
 // ErrImportTooLarge reports that a file has more than ImportOptions.MaxBytes.
 var ErrImportTooLarge = jsonl.ErrTooLarge
 
-// FileError reports a file that cannot be imported, whatever its lines say.
+// FileError reports a file that cannot be imported at all, whatever its lines contain.
 type FileError = jsonl.Error
 
 // longestLine is the longest line, in bytes, of an import with MaxBytes.

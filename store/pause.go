@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Pause says that a worker does not call a provider for a time, because it does not answer or asked to wait.
+// Pause describes a time during which a worker does not call a provider, because the provider does not answer or asked
+// to wait.
 type Pause struct {
 	Provider string    `json:"provider"` // "embedding" or "reasoner"
 	Since    time.Time `json:"since"`

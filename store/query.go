@@ -23,7 +23,7 @@ func WithMeter(ctx context.Context, meter func(bytes int) error) context.Context
 
 type meterKey struct{}
 
-// query returns the rows of a query, whose error they return, too.
+// query returns the rows of a query. If it fails, the rows return the same error.
 func query(ctx context.Context, db DB, sql string, args ...any) pgx.Rows {
 	rows, _ := db.Query(ctx, sql, bind(args)...)
 	if meter, ok := ctx.Value(meterKey{}).(func(int) error); ok {

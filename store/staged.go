@@ -15,11 +15,11 @@ var (
 	ErrImportLimit = errors.New("too much is being imported for the user: try again when other imports have ended")
 )
 
-// maxStaged limits what is staged for a user, in bytes. An import that a killed server left stays for an hour.
+// maxStaged limits what is staged for a user, in bytes. What a killed server left behind stays for an hour.
 const maxStaged = 2 << 30
 
-// StagedFile is the file of an import that arrives slowly. Its parts wait in the database, so that no transaction is
-// open meanwhile.
+// StagedFile is the file of an import that arrives slowly. Its parts wait in the database, so that no transaction
+// stays open while it arrives.
 type StagedFile struct {
 	UserID string
 	ID     uuid.UUID

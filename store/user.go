@@ -21,8 +21,8 @@ type Receipt struct {
 	Kind   string    `json:"kind"`   // user or memory
 	Actor  string    `json:"actor"`  // the database role that requested it
 	Erased []Erased  `json:"erased"` // only tables that lost rows
-	// CompletedAt is when the last transaction had ended that began before the erasure committed. It is absent while
-	// such transactions are open; what they store is erased later, and added to Erased.
+	// CompletedAt is when the last transaction that began before the erasure committed had ended. It is zero while
+	// such transactions are open; what they store is erased later and added to Erased.
 	CompletedAt time.Time `json:"completed_at,omitzero"`
 	// Proof is the secret needed to find the receipt again. The database does not store it.
 	Proof string `json:"proof"`
@@ -48,12 +48,12 @@ func EraseUser(ctx context.Context, db DB, userID, proof string) error {
 	return err
 }
 
-// OpenErasures is how many erasures of a user are open, the largest number of older transactions that one waits for, and
-// of those that have written.
+// OpenErasures has the number of open erasures of a user, the largest number of older transactions that one of them
+// waits for, and the number of those that have written.
 type OpenErasures struct{ Open, Awaited, Writing int }
 
-// FinishErasures erases what transactions have stored that began before an erasure of the user committed. db must not be
-// the transaction of the erasure.
+// FinishErasures erases what transactions that began before an erasure of the user committed have stored. db must not
+// be the transaction of the erasure.
 func FinishErasures(ctx context.Context, db DB, userID string) (OpenErasures, error) {
 	return CollectOne[OpenErasures](ctx, db, `select * from oxbow.finish_erasures(user_id => $1)`, userID)
 }

@@ -45,7 +45,8 @@ func AddWebhook(ctx context.Context, db DB, url string) (w NewWebhook, err error
 	return w, err
 }
 
-// Webhooks returns all webhooks, the oldest first. Their URLs are without user, password and query, which may be secret.
+// Webhooks returns all webhooks, the oldest first. Their URLs lack the user, the password and the query, which may be
+// secret.
 func Webhooks(ctx context.Context, db DB) ([]Webhook, error) {
 	hooks, err := list[Webhook](ctx, db, "read the webhooks", `
 		select id, url, created_at, disabled_at, disabled_by, deliveries

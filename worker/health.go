@@ -53,7 +53,7 @@ func (w *Worker) checkStill(ctx context.Context) error {
 }
 
 const (
-	// writeLife is for how long a write shows that the worker can write.
+	// writeLife is how long a successful write counts as proof that the worker can write.
 	writeLife = 10 * time.Second
 	// writeAgain is how long after a write a health check writes again. It bounds what checks cost.
 	writeAgain = time.Second
@@ -68,13 +68,13 @@ type writes struct {
 	err           error // of the last one
 }
 
-// checkWrites returns an error unless a write worked within writeLife. A database that answers may be a replica, or
+// checkWrites returns an error unless a write succeeded within writeLife. A database that answers may be a replica, or
 // have a full disk.
 func (w *Worker) checkWrites(ctx context.Context) error {
 	w.writes.Lock()
 	defer w.writes.Unlock()
 	if time.Since(w.writes.tried) > writeAgain {
-		// Other checks wait for the result, so it does not end with the one that asks.
+		// Other checks wait for the result, so the write does not end with the check that started it.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		w.writes.err = store.WriteSetting(ctx, w.pool, writeKey, w.cfg.applicationName())

@@ -37,7 +37,7 @@ func (w *Worker) newProvider(name string) *jobs.Provider {
 	return p
 }
 
-// endPauses makes the jobs due that wait for a provider which an earlier worker paused.
+// endPauses makes jobs due that wait because an earlier worker paused their provider.
 func (w *Worker) endPauses(ctx context.Context) error {
 	ended, err := store.EndPauses(ctx, w.pool, embeddingProvider, reasonerProvider)
 	if err != nil || len(ended) == 0 {

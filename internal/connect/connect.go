@@ -1,5 +1,5 @@
-// Package connect configures connections to PostgreSQL. All programs of Oxbow connect through it, so that none waits
-// for ever for a server that is gone, hangs or has become read-only.
+// Package connect configures connections to PostgreSQL. All programs of Oxbow connect through it, so that none of them
+// waits forever for a server that is gone or hangs, or keeps a connection that has become read-only.
 package connect
 
 import (
@@ -16,13 +16,13 @@ import (
 // Timeout limits how long connecting may take, set-up included, unless the URL has a connect_timeout.
 const Timeout = 5 * time.Second
 
-// deadAfter is for how long the other end of a connection may acknowledge nothing before the connection breaks.
+// deadAfter is how long the other end of a connection may acknowledge nothing before the connection breaks.
 const deadAfter = 30 * time.Second
 
-// Pool returns the configuration of a pool of connections to the database that a URL names. Connecting is limited to 5
-// seconds unless the URL has a connect_timeout; a statement on a connection whose other end is gone fails within 30
-// seconds; and a connection that turns out to be read-only is closed, so that the next one may reach a primary. The
-// application_name is name unless the URL has one. Each new connection is set up with setUp, within the same limit.
+// Pool returns the configuration of a connection pool for the database at url. Connecting, including setUp, is limited
+// to 5 seconds unless the URL has a connect_timeout. A statement on a connection whose other end is gone fails within
+// 30 seconds. A connection that turns out to be read-only is closed, so that the next one may reach a primary. The
+// application_name is name unless the URL has one.
 func Pool(url, name string, setUp ...func(context.Context, *pgx.Conn) error) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -65,8 +65,8 @@ func One(url, name string) (*pgx.ConnConfig, error) {
 	return cfg.ConnConfig, nil
 }
 
-// limitSilence makes the system break a TCP connection whose data is not acknowledged. Otherwise a statement that is
-// sent to a machine that is gone waits for a quarter of an hour.
+// limitSilence makes the system break a TCP connection whose data is not acknowledged. Otherwise a statement sent to a
+// machine that is gone waits for a quarter of an hour.
 func limitSilence(network, _ string, socket syscall.RawConn) (err error) {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

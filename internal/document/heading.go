@@ -57,8 +57,8 @@ func (o *outline) check(ctx context.Context, bytes int) error {
 	return checkChunks(len(o.chunks), MaxChunks, o.paths, bytes)
 }
 
-// checkChunks returns an *Error if chunks are too many, or if their headings are out of proportion to the bytes that
-// they were made of.
+// checkChunks returns an *Error if there are too many chunks, or if their headings are out of proportion to the bytes
+// that they were made from.
 func checkChunks(chunks, most, headings, bytes int) error {
 	switch {
 	case chunks > most:

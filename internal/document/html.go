@@ -43,8 +43,8 @@ const (
 )
 
 // readHTML returns the text that a page shows, split at its headings. It reads tags in their order and builds no tree:
-// a tree takes up to a hundred times the page's size, and copies bold and other such elements into every paragraph that
-// they are not closed before.
+// a tree takes up to a hundred times the page's size, and copies unclosed formatting elements, such as bold, into
+// every paragraph that follows.
 func readHTML(ctx context.Context, content []byte) ([]Chunk, error) {
 	text, err := decode(content)
 	if err != nil {
@@ -109,7 +109,7 @@ func (e element) block() bool {
 	return apart[e.tag] != "" || levels[e.tag] > 0 || e.is(atom.Td, atom.Th, atom.Body, atom.Html)
 }
 
-// scope reports whether nothing outside e is ended by a tag inside it.
+// scope reports whether tags inside e end nothing outside it.
 func (e element) scope() bool {
 	return e.is(atom.Table, atom.Td, atom.Th, atom.Caption, atom.Template, atom.Object, atom.Svg, atom.Math)
 }
@@ -127,7 +127,7 @@ type pageText struct {
 
 const bullet = "- " // before a list item
 
-// start begins an element. closed says that its tag ends it, too.
+// start begins an element. closed reports that its tag also ends it.
 func (w *pageText) start(e element, closed bool) {
 	w.imply(e)
 	if empty[e.tag] {
@@ -194,7 +194,7 @@ func (w *pageText) imply(e element) {
 	}
 }
 
-// endHead ends the head of a page that does not say where it ends.
+// endHead ends the head of a page that does not close it.
 func (w *pageText) endHead() {
 	if n := len(w.open); n > 0 && w.open[n-1].tag == atom.Head {
 		w.pop(n - 1)

@@ -17,7 +17,7 @@ type Splitting struct {
 	// Overlap is how much of a chunk's end the next chunk may repeat, in whole sentences: 0 to half
 	// of Size.
 	Overlap int
-	// MaxChunks refuses more chunks. Zero is MaxChunks.
+	// MaxChunks is the maximum number of chunks. Zero means the constant MaxChunks.
 	MaxChunks int
 }
 
@@ -119,7 +119,7 @@ func cutBlock(text string) (block, rest string) {
 	return text[:at], text[at:]
 }
 
-// most returns the largest number of chunks.
+// most returns the maximum number of chunks.
 func (s Splitting) most() int {
 	if s.MaxChunks > 0 {
 		return min(s.MaxChunks, MaxChunks)

@@ -39,7 +39,7 @@ type Error struct {
 	Model string // as returned by Model()
 	// Status is the HTTP status, or 0 without an answer.
 	Status int
-	// RetryAfter is how long the provider asked to wait, at most 10 minutes; 0 if it did not say.
+	// RetryAfter is how long the provider asked to wait, at most 10 minutes; 0 if it did not ask.
 	RetryAfter time.Duration
 	// Texts are the positions of the refused texts, ascending, and Reasons the provider's messages about each; only for
 	// Permanent.

@@ -37,7 +37,7 @@ func problem(err error, format string, args ...any) error {
 	return &Error{fmt.Sprintf(format, args...), err}
 }
 
-// Limits bound a file further, for one that is not the operator's own. Zero is no limit.
+// Limits are stricter bounds, for a file that is not the operator's own. Zero means no limit.
 type Limits struct {
 	Bytes int64 // of all lines, after unpacking
 	Line  int   // bytes of the longest line
@@ -105,8 +105,8 @@ func (r *Reader) Next() bool {
 	return true
 }
 
-// Unpack returns what r contains, unpacked if it is compressed with gzip. Reading fails if it unpacks to very many times
-// its size.
+// Unpack returns the content of r, unpacked if it is compressed with gzip. Reading fails if the content is out of
+// proportion to its compressed size.
 func Unpack(r io.Reader) (io.Reader, error) {
 	packed := &counter{Reader: r}
 	buffered := bufio.NewReaderSize(packed, 1<<16)
@@ -132,7 +132,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ratio fails after a packed file has grown too much.
+// ratio fails once a compressed file has unpacked to too many bytes.
 type ratio struct {
 	io.Reader
 	packed *counter
@@ -176,8 +176,8 @@ const (
 	maxDepth  = 1000
 )
 
-// Check returns an error that completes "the text …" if JSON has so many values, or is nested so deeply, that decoding
-// it takes memory out of proportion to its length. It does not check the syntax.
+// Check returns an error, worded to follow "the text", if JSON has so many values or is nested so deeply that decoding
+// it would take memory out of proportion to its length. It does not check the syntax.
 func Check(text []byte) error {
 	values, depth := 0, 0
 	for i := 0; i < len(text); i++ {

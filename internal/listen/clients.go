@@ -15,7 +15,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Trust says that the connection of a request has sent a valid credential.
+// Trust marks the connection of a request as one that has sent a valid credential.
 func Trust(ctx context.Context) {
 	if c, ok := ctx.Value(clientKey{}).(*client); ok {
 		c.trusted.Store(true)
@@ -39,7 +39,7 @@ func (c *client) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets http.Server send an answer to a client whose request it does not read to the end.
+// CloseWrite lets http.Server answer a client whose request it does not read to the end.
 func (c *client) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -75,16 +75,16 @@ func newClients(cfg Config) *clients {
 	return c
 }
 
-// Network returns the network that a remote address counts for: the address or, of IPv6, the network of 64 bits, which
-// one host may have.
+// Network returns the network to which a remote address counts: the address itself or, for IPv6, its /64 network, all
+// of which one host may own.
 func Network(address netip.Addr) netip.Prefix {
 	address = address.Unmap().WithZone("")
 	network, _ := address.Prefix(min(address.BitLen(), 64))
 	return network
 }
 
-// add adds a connection and returns it, or nil if there is no place for it. Then, or if another connection had to make
-// place, that one is closed.
+// add adds a connection and returns it, or nil if there is no place for it. In that case the new connection is closed;
+// otherwise another one may be closed to make room.
 func (l *clients) add(connection net.Conn) *client {
 	c := &client{Conn: connection, all: l}
 	if remote, err := netip.ParseAddrPort(connection.RemoteAddr().String()); err == nil &&
@@ -124,8 +124,8 @@ func (l *clients) add(connection net.Conn) *client {
 	return c
 }
 
-// worst returns the connection that ends first among some, or all if among is nil: the oldest without a credential or,
-// if all have one, the oldest idle one. It returns nil if all are busy.
+// worst returns the connection to close first of those in among, or of all if among is nil: the oldest without a
+// credential or, if all have one, the oldest idle one. It returns nil if all are busy.
 func (l *clients) worst(among func(*client) bool) (idle *client) {
 	for e := l.open.Front(); e != nil; e = e.Next() {
 		c := e.Value.(*client)

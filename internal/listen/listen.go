@@ -1,5 +1,5 @@
-// Package listen serves HTTP to clients that may be hostile: every request has deadlines, also for a body that its
-// handler does not read, and the number of connections is limited. All servers of the program are its.
+// Package listen serves HTTP to clients that may be hostile: every request has deadlines, even for a body that its
+// handler does not read, and the number of connections is limited. All servers of the program use it.
 package listen
 
 import (
@@ -29,14 +29,15 @@ const (
 // Config configures a Server. Only Handler is required.
 type Config struct {
 	Handler http.Handler
-	// Timeout replaces the constant, in tests.
+	// Timeout overrides the constant in tests.
 	Timeout time.Duration
-	// MaxClients is the maximum number of connections, and MaxPerAddress that of one remote address: of IPv6, one network
-	// of 64 bits. At the limit, the oldest connection without a valid credential is closed. Default: 100, and as many.
+	// MaxClients is the maximum number of connections, and MaxPerAddress the maximum from one remote address or, for
+	// IPv6, from one /64 network. At the limit, the oldest connection without a valid credential is closed. Default:
+	// 100 for each.
 	MaxClients, MaxPerAddress int
-	// Proxy reports whether an address is a proxy's, to which MaxPerAddress does not apply. Default: none is.
+	// Proxy reports whether an address belongs to a proxy, to which MaxPerAddress does not apply. Default: no proxies.
 	Proxy func(netip.Addr) bool
-	// Logger logs what is wrong with the listener. Default: slog.Default().
+	// Logger logs problems of the listener. Default: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -74,7 +75,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Serve is http.Server's.
+// Serve is like http.Server.Serve, with the limits of s.
 func (s *Server) Serve(l net.Listener) error { return s.Server.Serve(&limited{l, s.clients}) }
 
 // bounded ends the wait for a body that next leaves unread. A body that has arrived needs no deadline, which would

@@ -223,7 +223,7 @@ func withLogin(dsn, login string) (string, error) {
 	})
 }
 
-// changed returns a connection string with more words, or a URL that change changed.
+// changed returns a connection string with words appended or, if it is a URL, with its URL changed by change.
 func changed(dsn, words string, change func(*url.URL, url.Values)) (string, error) {
 	if _, err := pgx.ParseConfig(dsn); err != nil {
 		return "", fmt.Errorf("%s: %w", urlVariable, err)

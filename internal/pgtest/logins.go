@@ -33,8 +33,8 @@ var (
 	variable = regexp.MustCompile(`:'\w+'`)
 )
 
-// createLogins runs deploy/logins.sql in a new database. Roles belong to the whole server, so those of other databases
-// are there already.
+// createLogins runs deploy/logins.sql in a new database. Roles belong to the whole server, so they exist already if
+// another database has created them.
 func createLogins(ctx context.Context, conn *pgx.Conn) error {
 	text := noSQL.ReplaceAllString(deploy.Logins, "")
 	text = variable.ReplaceAllString(text, "'"+loginPassword+"'")

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Pooled returns the connection URL of a database behind a PgBouncer of the test's own. mode is its pool_mode. In
+// Pooled returns the connection URL of a database behind a PgBouncer that the test starts. mode is its pool_mode. In
 // transaction mode its clients share at most 4 connections.
 func Pooled(t testing.TB, dsn, mode string) string {
 	t.Helper()

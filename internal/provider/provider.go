@@ -113,8 +113,8 @@ func (s Server) Problem(body []byte) (message, code string) {
 // and ends in logs and errors.
 func Loggable(message string) string { return oneline.Shorten(secrets.Mask(oneline.Of(message)), 300) }
 
-// Reason returns why a request failed as a line of at most 300 characters, without the address that Go's HTTP client adds,
-// which may have a secret.
+// Reason returns why a request failed, as a line of at most 300 characters without the address that Go's HTTP client
+// adds, which may contain a secret.
 func Reason(err error) string {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err

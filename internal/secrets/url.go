@@ -2,7 +2,7 @@ package secrets
 
 import "strings"
 
-// StripURL removes user, password and query from an address, however malformed.
+// StripURL removes the user, the password and the query from a URL, however malformed.
 func StripURL(address string) string {
 	address, _, _ = strings.Cut(address, "?")
 	if scheme, rest, ok := strings.Cut(address, "://"); ok {

@@ -6,7 +6,7 @@ import (
 )
 
 // refusePrivate returns an error for an address that is not a public one. The dialer calls it with the address that it
-// connects to, whatever name led there.
+// connects to, whatever name resolved to it.
 func refusePrivate(address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -31,8 +31,8 @@ func public(ip netip.Addr) bool {
 	return true
 }
 
-// unicast6 is what IANA assigns to global unicast of IPv6. Outside are local addresses and those that contain one of
-// IPv4: mapped, compatible and NAT64.
+// unicast6 is the range that IANA assigns to IPv6 global unicast. Local addresses and those that contain an IPv4
+// address (mapped, compatible and NAT64) are outside it.
 var unicast6 = netip.MustParsePrefix("2000::/3")
 
 // special are the networks in IANA's registries of special-purpose addresses, and multicast.

@@ -44,9 +44,10 @@ func NewSender(private bool) *Sender {
 	}}
 }
 
-// Send posts a message, which is JSON, and returns the status of the answer. Every attempt at a message has the same id.
-// The error is ErrGone, or says what went wrong: any status other than 2xx is an error. Neither quotes the address, which
-// may have a secret, or what the far end says beside its status, which may be long and not text.
+// Send posts a message, which is JSON, and returns the status of the answer. Every attempt at a message has the same
+// id. The error is ErrGone, or says what went wrong: any status other than 2xx is an error. It quotes neither the
+// address, which may contain a secret, nor what the receiver says besides its status, which may be long and not even
+// text.
 func (s *Sender) Send(ctx context.Context, url string, secret []byte, id string, at time.Time, message []byte) (string,
 	error) {
 	hook, err := standardwebhooks.NewWebhookRaw(secret)

@@ -31,9 +31,9 @@ const (
 	strangeHost  = "127.0.0.2" // of connections without a credential
 )
 
-// besideHostile measures good users of "oxbow serve" alone, and beside somebody who does all that harmed others before,
-// for -size minutes (5) each: with a key of their own, and as another user of the same application's key. The programs
-// connect as the documented logins.
+// besideHostile measures well-behaved users of "oxbow serve" alone, and next to an attacker who does everything that
+// once harmed others, for -size minutes (5) each: with a key of its own, and as another user of the same application's
+// key. The programs connect as the documented logins.
 func besideHostile(b *bench) {
 	d := b.database("bench_hostile")
 	d.exec(`create role bench_worker login in role oxbow_worker;
@@ -191,7 +191,7 @@ func largestBackend(dir string) (most float64) {
 	return most
 }
 
-// attacker is somebody who does all at once what harms others.
+// attacker does everything that harms others, all at once.
 type attacker struct {
 	*bench
 	c caller

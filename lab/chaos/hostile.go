@@ -16,11 +16,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// hostileUser is nobody's; what is stored about them is erased before the checks.
+// hostileUser belongs to no client; what is stored about it is erased before the checks.
 const hostileUser = "mallory"
 
-// hostile sends to a server what harmed other users once. Connections without a credential stay open after it: closing
-// them is the server's part.
+// hostile sends to a server what harmed other users once. Connections without a credential stay open afterwards:
+// closing them is up to the server.
 func (r *run) hostile(ctx context.Context, f Fault) error {
 	address := r.api.addresses[f.Slot%servers]
 	ctx, cancel := context.WithTimeout(ctx, f.For)

@@ -45,14 +45,15 @@ type Host interface {
 	AdmitLog(user string) error
 	Log(entry store.Access)
 	FlushLog(ctx context.Context) error
-	// Export writes everything of the entry's user to a client. It stores the entry before the first byte; begun reports
-	// that it did.
+	// Export writes all data of the entry's user to a client. It stores the entry before the first byte; begun reports
+	// whether it did.
 	Export(ctx context.Context, entry store.Access, w http.ResponseWriter) (begun bool, err error)
 	// Note writes to the log of the program what an operator changed, or why a sign-in failed. args are names and values.
 	Note(ctx context.Context, text string, args ...any)
 	// Session returns the session with an id, or store.ErrNoKey. It refuses an address with too many unknown ids.
 	Session(r *http.Request, id string) (store.PageSession, error)
-	// Begin begins a request of a session and returns its context, or an error if there are too many. end ends it.
+	// Begin begins a request of a session and returns its context, or an error if there are too many. end ends the
+	// request.
 	Begin(r *http.Request, session store.PageSession) (ctx context.Context, end func(), err error)
 	// LimitLogin returns an error if the address of a request tries to sign in too often.
 	LimitLogin(r *http.Request) error

@@ -90,7 +90,7 @@ begin
 end $$;
 call oxbow.grant_app('end_session');
 
--- delete_messages deletes messages of a conversation for ever, all of them without ids, and returns their number.
+-- delete_messages permanently deletes messages of a conversation (all of them without ids) and returns their number.
 -- Summaries of the conversation are erased too; memories that were extracted from the messages stay. Messages that an
 -- older transaction stores later are deleted as well (see finish_erasures).
 create or replace function oxbow.delete_messages(user_id text, session_id text, ids uuid[] default null) returns bigint

@@ -462,13 +462,13 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       having count(*) > 0), 'false') end;
 $$;
 
--- An erasure deletes what its statements see. A transaction that began earlier may commit later, with rows of the user:
--- a batch in flight, or one that read first. An erasure cannot wait for these, because one of them may be erasing too
--- and wait for this one. So it stays open after its commit: a row in open_erasures says when the commit began, and
--- finish_erasures deletes the rows of transactions that began before, again and again until none of these is left.
--- Every row that is not deleted with another has the time at which its transaction began (stored_at, the default now());
--- time, unlike xmin, survives updates, and needs no id of a transaction that has not written yet. So the rows of a
--- transaction that began later, those of a new user, stay, and INSERT pays nothing.
+-- An erasure deletes what its statements see. A transaction that began earlier may commit later, with rows of the
+-- user: a batch in flight, or one that read first. An erasure cannot wait for these, because one of them may also be
+-- an erasure that waits for this one. So it stays open after its commit: a row in open_erasures says when the commit
+-- began, and finish_erasures deletes the rows of transactions that began before, again and again until none of these
+-- is left. Every row that is not deleted with another has the time at which its transaction began (stored_at, the
+-- default now()); time, unlike xmin, survives updates, and needs no id of a transaction that has not written yet. So
+-- the rows of a transaction that began later, those of a new user, stay, and INSERT pays nothing.
 
 -- date_erasure dates an erasure when its commit begins, which may be long after the function was called.
 create or replace function oxbow.date_erasure() returns trigger
@@ -486,9 +486,9 @@ begin
   end if;
 end $$;
 
--- open_transactions returns the transactions of this database that have not ended, but not this one: of those in _among
--- or, if it is null, of all. A transaction that was prepared counts always, because preparing changes its name. Writing
--- are those that have written to a table of the schema.
+-- open_transactions returns the transactions of this database that have not ended, except this one: of those in _among
+-- or, if it is null, of all. A prepared transaction always counts, because preparing changes its name. Writing
+-- transactions are those that have written to a table of the schema.
 create or replace function oxbow.open_transactions(_among text[], out open text[], out writing integer)
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   with locks as materialized (
@@ -512,10 +512,10 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     from open o;
 $$;
 
--- finish_erasures deletes what transactions have stored that began before an erasure of the user, of a memory or of a
--- file committed, adds it to the receipt, and ends the erasures for which no such transaction is left. It returns how many
--- erasures stay open, the largest number of transactions that one waits for, and of those that have written to the
--- schema. The client calls it after an erasure, and sweep for all users.
+-- finish_erasures deletes what transactions that began before an erasure of the user, of a memory or of a file
+-- committed have stored, adds it to the receipt, and ends the erasures for which no such transaction is left. It
+-- returns how many erasures stay open, the largest number of transactions that one waits for, and of those that have
+-- written to the schema. The client calls it after an erasure, and sweep for all users.
 create or replace function oxbow.finish_erasures(user_id text, out open integer, out awaited integer,
   out writing integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -621,8 +621,8 @@ begin
   end if;
 end $$;
 
--- erased_after reports whether the user was erased after a time, within the last hour: what a program noted of the user
--- before must not be stored. Only callers who may see the user learn it.
+-- erased_after reports whether the user was erased after a time, within the last hour; if so, what a program noted
+-- about the user before must not be stored. Only callers who may see the user learn this.
 create or replace function oxbow.erased_after(user_id text, at timestamptz) returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict error
