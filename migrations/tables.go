@@ -14,7 +14,13 @@ var (
 	tableBlock = regexp.MustCompile(`(?ms)^CREATE (?:UNLOGGED )?(?:TABLE|TYPE) oxbow\.(\w+) (?:AS )?\(\n(.*?)^\)`)
 	columnLine = regexp.MustCompile(`(?m)^(?:    |\t)("?[a-z]\w*"?) (.+?)(?: DEFAULT .*| NOT NULL.*| GENERATED .*)?,?$`)
 	schemaName = regexp.MustCompile(`\b\w+\.`)
+	dimension  = regexp.MustCompile(`\bhalfvec\(\d+\)`) // reembed changes it
 )
+
+// plainType returns a type without its schema and, of a vector, without its dimension.
+func plainType(text string) string {
+	return dimension.ReplaceAllString(schemaName.ReplaceAllString(text, ""), "halfvec")
+}
 
 // errTable is a difference between the tables of the database and those that the migrations create.
 type errTable string
@@ -34,14 +40,14 @@ func checkTables(ctx context.Context, tx pgx.Tx, text string) error {
 	types := map[string]string{}
 	var name, kind string
 	if _, err := pgx.ForEachRow(rows, []any{&name, &kind}, func() error {
-		types[name] = schemaName.ReplaceAllString(kind, "")
+		types[name] = plainType(kind)
 		return nil
 	}); err != nil {
 		return err
 	}
 	for _, table := range tableBlock.FindAllStringSubmatch(text, -1) {
 		for _, column := range columnLine.FindAllStringSubmatch(table[2], -1) {
-			name, kind := table[1]+"."+strings.Trim(column[1], `"`), schemaName.ReplaceAllString(column[2], "")
+			name, kind := table[1]+"."+strings.Trim(column[1], `"`), plainType(column[2])
 			switch found := types[name]; {
 			case found == kind:
 			case found == "":

@@ -92,9 +92,12 @@ func (s *Server) find(r *http.Request, recent *keys, credential string, f func(c
 		return err
 	}
 	err = f(r.Context())
-	if errors.Is(err, errNoCredential) || errors.Is(err, store.ErrNoKey) {
+	switch {
+	case errors.Is(err, errNoCredential), errors.Is(err, store.ErrNoKey):
 		_ = s.limits.take(from)
 		recent.remove(credential)
+	case errors.Is(err, errNoIssuer): // it may be a forged token
+		_ = s.limits.take(from)
 	}
 	return err
 }

@@ -373,8 +373,8 @@ func TestRequestsAtOnce(t *testing.T) {
 		header string
 		fit    int
 	}{
-		"small": {"Content-Length: 1000\r\n", 128}, "large": {"Content-Length: 33554432\r\n", 1},
-		"unknown": {"Transfer-Encoding: chunked\r\n", 8},
+		"small": {"Content-Length: 1000\r\n", 64}, "large": {"Content-Length: 33554432\r\n", 1},
+		"unknown": {"Transfer-Encoding: chunked\r\n", 64},
 	} {
 		unfinished := target{method: http.MethodPost, path: "/v1/users/" + name + "/memories/batch",
 			header: "Content-Type: application/json\r\nAuthorization: Bearer " + app + "\r\n"}

@@ -22,6 +22,7 @@ import (
 type bucket struct {
 	key     uuid.UUID
 	user    string
+	all     bool // the users of the key together
 	address netip.Prefix
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
 
 	"github.com/oxbow-memory/oxbow/internal/jsonl"
 	"github.com/oxbow-memory/oxbow/store"
@@ -22,7 +23,7 @@ const (
 	smallLoad = 64 << 10 // of a request that is not counted
 	maxAnswer = 16 << 20
 	loadEach  = maxBulkBody + smallLoad // of one user with one key
-	loadAll   = 4 * loadEach
+	loadAll   = 2 * loadEach            // of all; a key may hold three quarters of it for all its users
 )
 
 // The number of files that are read and split at once, by one user with one key and by all.
@@ -69,14 +70,12 @@ func (l *load) take(n int64) error {
 
 func (l *load) locked(n int64) error {
 	switch {
-	case l.owned[l.whose]+n > l.each:
+	case l.owned[l.whose]+n > l.each, l.whose.key != uuid.Nil && l.owned[l.ofKey()]+n > l.all*3/4:
 		return &retryAfter{time.Second}
 	case l.held+n > l.all:
 		return errBusy
 	}
-	l.held += n
-	l.owned[l.whose] += n
-	l.n += n
+	l.add(n)
 	return nil
 }
 
@@ -86,12 +85,22 @@ func (l *load) end() { l.give(l.n) }
 func (l *load) give(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.held -= n
-	l.n -= n
-	if l.owned[l.whose] -= n; l.owned[l.whose] == 0 {
-		delete(l.owned, l.whose)
+	l.add(-n)
+}
+
+// add is called with the loads locked.
+func (l *load) add(n int64) {
+	l.held += n
+	l.n += n
+	for _, whose := range []bucket{l.whose, l.ofKey()} {
+		if l.owned[whose] += n; l.owned[whose] == 0 {
+			delete(l.owned, whose)
+		}
 	}
 }
+
+// ofKey is the bucket of the caller's key for all its users.
+func (l *load) ofKey() bucket { return bucket{key: l.whose.key, all: true} }
 
 // errLargeAnswer is retried with fewer rows where an answer has pages.
 var errLargeAnswer = huma.Error422UnprocessableEntity(

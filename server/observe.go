@@ -102,8 +102,8 @@ func (s *Server) observe(ctx context.Context, surface, operation string) (_ cont
 func (s *Server) observed(ctx huma.Context, next func(huma.Context)) {
 	inner, ended := s.observe(ctx.Context(), surfaceHTTP, ctx.Operation().OperationID)
 	ctx = huma.WithContext(ctx, inner)
+	defer func() { ended(ctx.Status()) }() // also if a stream is aborted
 	next(ctx)
-	ended(ctx.Status())
 }
 
 // inTrace puts the trace that a request names into its context.

@@ -53,7 +53,12 @@ func (h pagesHost) Begin(r *http.Request, session store.PageSession) (context.Co
 	if err := h.take(c); err != nil {
 		return nil, nil, err
 	}
-	return h.begin(r, c)
+	ctx, end, err := h.begin(r, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := h.loads.begin(c)
+	return l.metered(ctx), func() { l.end(); end() }, nil
 }
 
 func (h pagesHost) LimitLogin(r *http.Request) error {

@@ -84,9 +84,6 @@ func (s *Server) problem(ctx context.Context, err error) huma.StatusError {
 	if bad, ok := errors.AsType[*documents.Error](err); ok {
 		return huma.Error422UnprocessableEntity(bad.Error())
 	}
-	if limited, ok := errors.AsType[*retryAfter](err); ok {
-		return huma.Error429TooManyRequests(limited.Error())
-	}
 	if _, ok := errors.AsType[*store.FileError](err); ok {
 		return huma.Error422UnprocessableEntity(err.Error())
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,12 +13,9 @@ import (
 )
 
 const (
-	// maxInFlight is the maximum total weight of the requests of one key for one user that run at once. A request
-	// weighs 1, plus 2 for each MiB of its body, so that one of the largest runs alone: decoded, it needs several
-	// times its size.
-	maxInFlight = 128
-	// unknownWeight is the weight of a request whose body has no length.
-	unknownWeight = 16
+	// maxInFlight is how many requests of one key for one user run at once. What they hold in memory is limited apart
+	// (loads).
+	maxInFlight = 64
 	// shareWait is how long a request waits for its turn.
 	shareWait = 2 * time.Second
 )
@@ -92,22 +88,11 @@ func (s *Server) begin(r *http.Request, c caller) (_ context.Context, end func()
 	listen.Trust(r.Context())
 	var leave func()
 	c.share, leave = s.shares.use(c.bucket())
-	weight := weightOf(r)
-	if err := c.share.turn(r.Context(), c.share.requests, weight); err != nil {
+	if err := c.share.turn(r.Context(), c.share.requests, 1); err != nil {
 		leave()
 		return nil, nil, err
 	}
-	return context.WithValue(r.Context(), callerKey{}, c), func() { c.share.requests.Release(weight); leave() }, nil
-}
-
-func weightOf(r *http.Request) int64 {
-	if strings.HasSuffix(r.URL.Path, "/import") {
-		return 1 // it is not kept in memory
-	}
-	if r.ContentLength < 0 {
-		return unknownWeight
-	}
-	return min(1+r.ContentLength>>19, maxInFlight)
+	return context.WithValue(r.Context(), callerKey{}, c), func() { c.share.requests.Release(1); leave() }, nil
 }
 
 // connect waits until the caller may use another connection to the database. done gives it back.
@@ -130,6 +115,13 @@ func (s *share) connect(ctx context.Context) (done func(), err error) {
 			s.key.connections.Release(1)
 		}
 	}), nil
+}
+
+// beyondShare returns a context for a transfer, whose connections are not those of the caller's share.
+func beyondShare(ctx context.Context) context.Context {
+	c := callerOf(ctx)
+	c.share = nil
+	return context.WithValue(ctx, callerKey{}, c)
 }
 
 // turn waits for a turn, but not long; after that it returns a *retryAfter.

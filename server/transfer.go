@@ -194,6 +194,7 @@ func (s *Server) sendExport(ctx context.Context, who caller, w http.ResponseWrit
 		return false, err
 	}
 	defer release()
+	ctx = beyondShare(ctx)
 	client := &patient{w, http.NewResponseController(w), paceOf(ctx), begin, false}
 	_, err = s.client.ExportUser(ctx, who.user, client)
 	_ = client.connection.SetWriteDeadline(time.Now().Add(chunkTimeout)) // for what is buffered
@@ -287,6 +288,7 @@ func (s *Server) importLines(ctx context.Context, user string, in *struct {
 		return Imported{}, s.unstage(ctx, file, err)
 	}
 	defer release()
+	ctx = beyondShare(ctx)
 	var report oxbow.ImportReport
 	err = s.client.InTx(ctx, user, func(tx pgx.Tx) error {
 		body := io.MultiReader(file.Reader(ctx, tx), rest)

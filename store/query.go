@@ -16,7 +16,7 @@ import (
 )
 
 // WithMeter returns a context in which Collect calls meter with the bytes of each row before it keeps the row. An error of
-// meter ends the query.
+// meter ends the query. Without a meter, nothing is counted.
 func WithMeter(ctx context.Context, meter func(bytes int) error) context.Context {
 	return context.WithValue(ctx, meterKey{}, meter)
 }
@@ -26,7 +26,7 @@ type meterKey struct{}
 // query returns the rows of a query. If it fails, the rows return the same error.
 func query(ctx context.Context, db DB, sql string, args ...any) pgx.Rows {
 	rows, _ := db.Query(ctx, sql, bind(args)...)
-	if meter, ok := ctx.Value(meterKey{}).(func(int) error); ok {
+	if meter, ok := ctx.Value(meterKey{}).(func(int) error); ok && meter != nil {
 		return &metered{Rows: rows, meter: meter}
 	}
 	return rows

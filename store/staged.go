@@ -85,7 +85,7 @@ func (r *stagedReader) Read(p []byte) (n int, err error) {
 			return 0, io.EOF
 		}
 		r.part++
-		r.rest, err = CollectOne[[]byte](r.ctx, r.db, `
+		r.rest, err = CollectOne[[]byte](WithMeter(r.ctx, nil), r.db, `
 			select content from oxbow.import_parts where user_id = $1 and import_id = $2 and part = $3`,
 			r.file.UserID, r.file.ID, r.part)
 		if errors.Is(err, ErrNotFound) {

@@ -101,7 +101,8 @@ type route struct {
 const (
 	requestTimeout  = 30 * time.Second
 	transferTimeout = 10 * time.Minute
-	maxForm         = 4 << 20 // bytes; the content of a memory has at most 1 MiB, and a form may need more for it
+	maxPublicForm   = 16 << 10 // bytes of a form that needs no credential
+	maxForm         = 4 << 20  // bytes; the content of a memory has at most 1 MiB, and a form may need more for it
 )
 
 // New returns the pages. It does not connect to anything.
@@ -191,7 +192,11 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, to route) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	form := int64(maxForm)
+	if to.role == "" {
+		form = maxPublicForm
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, form)
 	v := &visit{Request: r.WithContext(ctx), w: w, site: s, route: to, words: s.wordsOf(r), zone: time.UTC, end: func() {}}
 	defer func() { v.end() }()
 	defer s.log(v)

@@ -106,9 +106,6 @@ func (v *visit) fail(err error) {
 			shown.Key = "too_many"
 		case status >= 500:
 			shown.Key = "broken"
-			if status == http.StatusServiceUnavailable {
-				v.w.Header().Set("Retry-After", "1")
-			}
 		default:
 			shown.Key = "refused"
 		}

@@ -407,7 +407,8 @@ begin
   loop
     -- Memories first, as in embed: this waits for a job that is writing, and a later job finds nothing.
     perform from oxbow.memories m
-      where m.user_id = _user_id and (_before is null or m.stored_at < _before and m.stored_at <> _began)
+      where m.user_id = _user_id and (_before is null
+        or (m.stored_at < _before or m.stored_at > clock_timestamp()) and m.stored_at <> _began)
       order by m.id for update;
     for i in 1 .. cardinality(_tables) loop
       execute format('delete from %s t where %s = $1 and %s', _tables[i],
@@ -444,9 +445,9 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     when _table = 'oxbow.river_job'::regclass then 't.created_at < $2 and t.created_at <> $3'
     when _table = 'oxbow.memory_term_stats'::regclass then 't.documents <= 0'
     when exists (select from pg_attribute a where a.attrelid = _table and a.attname = 'stored_at' and not a.attisdropped)
-      then 't.stored_at < $2 and t.stored_at <> $3'
+      then '(t.stored_at < $2 or t.stored_at > clock_timestamp()) and t.stored_at <> $3'
     else coalesce((
-      select string_agg(format('(%s) in (select %s from %s p where p.user_id = $1 and p.stored_at < $2 and p.stored_at <> $3)',
+      select string_agg(format('(%s) in (select %s from %s p where p.user_id = $1 and (p.stored_at < $2 or p.stored_at > clock_timestamp()) and p.stored_at <> $3)',
                                k.own, k.other, f.confrelid::regclass), ' or ' order by f.conname)
         from pg_constraint f
        cross join lateral (
@@ -537,7 +538,7 @@ begin
   for _e in
     select * from oxbow.open_erasures e
      where e.user_id = finish_erasures.user_id and e.began <> now() -- not of this transaction
-     order by e.at, e.id for update
+     order by random() limit 100 for update skip locked -- many stay open as long as a backup runs
   loop
     -- In this order: what has ended when it is looked up has stored everything that the deletion below sees.
     _left := oxbow.open_transactions(_e.awaited);
@@ -571,11 +572,12 @@ begin
     else
       update oxbow.open_erasures e set awaited = _left.open
        where e.user_id = _e.user_id and e.id = _e.id and e.awaited is distinct from _left.open;
-      open := open + 1;
       awaited := greatest(awaited, cardinality(_left.open));
       writing := greatest(writing, _left.writing);
     end if;
   end loop;
+  open := (select count(*) from oxbow.open_erasures e
+            where e.user_id = finish_erasures.user_id and e.began <> now());
 end $$;
 call oxbow.grant_app('finish_erasures');
 
