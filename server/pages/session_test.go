@@ -256,6 +256,9 @@ func TestUnreadableForms(t *testing.T) {
 		if method == http.MethodPost {
 			for body, want := range map[string]int{strings.Repeat("a=1&", 20_000): 400, "a=%zz": 400,
 				strings.Repeat("x", 5<<20): 413} {
+				if role == "" && len(body) > 16<<10 { // without a credential, a form is small
+					want = 413
+				}
 				got := send(b, method, path, form, body)
 				require.True(t, got < 500 && (!reads || got == want), "%s: %d instead of %d", pattern, got, want)
 			}
