@@ -255,7 +255,7 @@ func (h *attacker) begin() (stop func()) {
 	loop(1, 5*time.Second, "bombs", func() int { return h.transfer(http.MethodPost, "/import", bytes.NewReader(bomb)) })
 	loop(2, 100*time.Millisecond, "a thousand memories", json(http.MethodPost, "/memories/batch",
 		map[string]any{"memories": thousand}))
-	loop(1, 2*time.Second, "erasures", json(http.MethodPost, "/erase", map[string]any{}))
+	loop(1, 2*time.Second, "erasures", json(http.MethodPost, "/erase", map[string]any{"user_id": hostileUser}))
 	loop(1, time.Second, "tiny numbers", json(http.MethodPost, "/memories",
 		map[string]any{"content": "a tiny one", "importance": 5e-324}))
 	loop(8, 0, "recalls", json(http.MethodPost, "/recall", map[string]any{"query": strings.Repeat("everything ", 2000), "limit": 100}))

@@ -67,7 +67,7 @@ func (r *run) hostile(ctx context.Context, f Fault) error {
 		func() {
 			post("/memories/batch", strings.NewReader(`{"memories": [`+strings.TrimSuffix(many.String(), ",")+`]}`))
 		},
-		func() { post("/erase", strings.NewReader(`{}`)) },
+		func() { post("/erase", strings.NewReader(`{"user_id": "`+hostileUser+`"}`)) },
 	} {
 		all.Go(act)
 	}
