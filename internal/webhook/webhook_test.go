@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -56,12 +55,13 @@ func TestSendQuotesNothing(t *testing.T) {
 	said := ""
 	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, out, err := http.NewResponseController(w).Hijack()
-		if err == nil {
-			_, err = out.WriteString(said + "\r\nContent-Length: 0\r\n\r\n")
+		if !assert.NoError(t, err) {
+			return
 		}
-		if assert.NoError(t, err) {
-			assert.NoError(t, errors.Join(out.Flush(), conn.Close()))
-		}
+		// The sender closes the connection once the headers are too long, so that a write may fail.
+		_, _ = out.WriteString(said + "\r\nContent-Length: 0\r\n\r\n")
+		_ = out.Flush()
+		_ = conn.Close()
 	}))
 	t.Cleanup(far.Close)
 	address := strings.Replace(far.URL, "http://", "http://robin:hunter22@", 1) + "/x?token=hunter22"
