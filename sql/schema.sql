@@ -1370,10 +1370,12 @@ CREATE TABLE oxbow.memory_sources (
     memory_id uuid NOT NULL,
     session_id text NOT NULL,
     message_id uuid,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL
 );
 
-ALTER TABLE ONLY oxbow.memory_sources REPLICA IDENTITY FULL;
+ALTER TABLE ONLY oxbow.memory_sources
+    ADD CONSTRAINT memory_sources_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY oxbow.memory_sources
     ADD CONSTRAINT memory_sources_user_id_memory_type_memory_id_session_id_mes_key UNIQUE NULLS NOT DISTINCT (user_id, memory_type, memory_id, session_id, message_id);
