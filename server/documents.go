@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -66,5 +67,9 @@ func (s *Server) addDocument(ctx context.Context, user string, in *struct {
 	if d.Metadata != nil {
 		f.Metadata = d.Metadata
 	}
-	return documents.Ingest(ctx, s.client, f)
+	begun := time.Now()
+	report, err := documents.Ingest(ctx, s.client, f)
+	callerOf(ctx).used(time.Since(begun)) // reading and splitting compute, beside the time of the database
+	callerOf(ctx).later(report.Added)
+	return report, err
 }

@@ -94,12 +94,16 @@ func (g guarded) BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, er
 	if err != nil {
 		return nil, err
 	}
+	begun := time.Now()
 	tx, err := g.Pool.BeginTx(ctx, options)
 	if err != nil {
 		done()
 		return nil, err
 	}
-	return sharedTx{tx, done}, nil
+	if c.budgets != nil {
+		c.budgets.began(time.Since(begun))
+	}
+	return sharedTx{tx, c.timed(begun, done)}, nil
 }
 
 // sharedTx gives its connection back to the caller's share.
@@ -140,7 +144,7 @@ func (g guarded) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResul
 	if err != nil {
 		return refusedBatch{err: err}
 	}
-	return sharedBatch{g.Pool.SendBatch(ctx, batch), done}
+	return sharedBatch{g.Pool.SendBatch(ctx, batch), c.timed(time.Now(), done)}
 }
 
 // sharedBatch gives its connection back to the caller's share.

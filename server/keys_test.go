@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -86,7 +87,8 @@ func TestLastUse(t *testing.T) {
 // Guessing keys is limited by the address that tries. Behind a proxy, that is the address which the proxy names.
 func TestInvalidKeysAreLimited(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *server.Config) { c.RequestsPerSecond = 2 })
+	hurry := func(c *server.Config) { c.RequestsPerSecond = 2; c.Hurry(time.Minute, 20*time.Millisecond) }
+	b := setup(t, hurry)
 	ada := b.key(t, store.RolePerson, "ada")
 	require.Equal(t, 200, b.do(t, ada, http.MethodGet, "/v1/settings", nil).status)
 	statusOf := func(b *bench, from string) int {
@@ -100,9 +102,7 @@ func TestInvalidKeysAreLimited(t *testing.T) {
 	require.Equal(t, 429, statusOf(b, "192.0.2.2"), "anybody can write this header")
 	require.Equal(t, 200, b.do(t, ada, http.MethodGet, "/v1/settings", nil).status, "a key that is known")
 
-	behind := setup(t, func(c *server.Config) {
-		c.RequestsPerSecond, c.TrustedProxies = 2, prefixes("127.0.0.0/8", "10.0.0.0/8")
-	})
+	behind := setup(t, hurry, func(c *server.Config) { c.TrustedProxies = prefixes("127.0.0.0/8", "10.0.0.0/8") })
 	guess(behind, "203.0.113.7, 192.0.2.1, 10.1.2.3")
 	require.Equal(t, 429, statusOf(behind, "192.0.2.1"))
 	require.Equal(t, 401, statusOf(behind, "192.0.2.2"), "another client of the proxy")

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"math"
 	"net"
 	"net/http"
@@ -100,6 +102,18 @@ type retryAfter struct{ wait time.Duration }
 
 func (r *retryAfter) Error() string   { return "too many requests: wait as long as Retry-After says" }
 func (r *retryAfter) seconds() string { return strconv.Itoa(int(math.Ceil(r.wait.Seconds()))) }
+
+// delay makes a client wait that has sent too many requests before it learns so. Otherwise refusing those that it sends
+// at once would cost more than requests do.
+func (s *Server) delay(ctx context.Context, err error) error {
+	if limited, ok := errors.AsType[*retryAfter](err); ok {
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(limited.wait, s.cfg.wait/2)):
+		}
+	}
+	return err
+}
 
 // remote returns the address that a request comes from: of the connection or, if that is a trusted proxy's, the last
 // one in X-Forwarded-For that is not.

@@ -134,6 +134,11 @@ func (m *mcpServer) as(ctx context.Context, r mcp.Request, operation string,
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, who), m.cfg.timeout)
 	defer cancel()
+	settle, err := m.spending(ctx)
+	if err != nil {
+		return errors.New(textOf(m.problem(ctx, err)))
+	}
+	defer settle()
 	load := m.loads.begin(who)
 	defer load.end()
 	ctx = load.metered(ctx)

@@ -39,30 +39,36 @@ func (h pagesHost) Note(ctx context.Context, text string, args ...any) {
 	h.log.InfoContext(ctx, text, args...)
 }
 
-func (h pagesHost) Session(r *http.Request, id string) (found store.PageSession, err error) {
-	return found, h.find(r, h.sessions, id, func(ctx context.Context) (err error) {
+func (h pagesHost) Session(r *http.Request, id string) (found store.PageSession, _ error) {
+	err := h.find(r, h.sessions, id, func(ctx context.Context) (err error) {
 		if found, err = store.FindPageSession(ctx, h.own, id); err == nil {
 			h.sessions.add(id, caller{role: found.Role, key: found.KeyID, user: found.UserID})
 		}
 		return err
 	})
+	return found, h.delay(r.Context(), err)
 }
 
 func (h pagesHost) Begin(r *http.Request, session store.PageSession) (context.Context, func(), error) {
 	c := caller{role: session.Role, key: session.KeyID, user: session.UserID}
 	if err := h.take(c); err != nil {
-		return nil, nil, err
+		return nil, nil, h.delay(r.Context(), err)
 	}
 	ctx, end, err := h.begin(r, c)
 	if err != nil {
 		return nil, nil, err
 	}
+	settle, err := h.spending(ctx)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
 	l := h.loads.begin(c)
-	return l.metered(ctx), func() { l.end(); end() }, nil
+	return l.metered(ctx), func() { l.end(); settle(); end() }, nil
 }
 
 func (h pagesHost) LimitLogin(r *http.Request) error {
-	return h.logins.take(bucket{address: h.remote(r)})
+	return h.delay(r.Context(), h.logins.take(bucket{address: h.remote(r)}))
 }
 
 func (h pagesHost) Base(r *http.Request) string { return h.base(r) }

@@ -141,7 +141,7 @@ func (s *Server) refuse(ctx huma.Context, err error) {
 
 // fail answers with a problem, outside huma.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	p := s.problem(r.Context(), err)
+	p := s.problem(r.Context(), s.delay(r.Context(), err))
 	if model, ok := p.(*huma.ErrorModel); ok && model.Title == "" {
 		model.Title = http.StatusText(model.Status)
 	}

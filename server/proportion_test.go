@@ -321,3 +321,42 @@ func TestToolsAreInProportion(t *testing.T) {
 		}
 	}
 }
+
+// What a request stores makes jobs work later, which counts as its time too.
+func TestStoredRowsCount(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *server.Config) { c.RequestsPerSecond = 1e6 })
+	const many = 1000
+	found := map[string]bool{}
+	methods, _ := operations(t)
+	for id := range methods {
+		o := b.owner(t, "owner of "+id)
+		r := cases[id](o)
+		switch body := r.body.(type) {
+		case string:
+			r.body = strings.Repeat(body+"\n", many)
+		case object:
+			body = maps.Clone(body)
+			for name, value := range body {
+				if list, ok := value.([]any); ok && len(list) > 0 {
+					body[name] = slices.Repeat(list, many)
+				} else if name == "content" {
+					body[name] = strings.Repeat("# A cormorant\n\nIt dives.\n\n", many)
+				}
+			}
+			r.body = body
+		}
+		rows := func() int {
+			return pgtestOne[int](t, b, `select (select count(*) from oxbow.memories where user_id = $1)::int
+				+ (select count(*) from oxbow.messages where user_id = $1)::int`, o.user)
+		}
+		stored, owed := rows(), b.server.Owed(o.user)
+		b.do(t, b.key(t, store.RolePerson, o.user), methods[id], "/v1"+r.path, r.body)
+		if stored = rows() - stored; stored < many/2 {
+			continue
+		}
+		found[id] = true
+		require.Greater(t, b.server.Owed(o.user)-owed, 900*time.Millisecond, id)
+	}
+	require.Subset(t, slices.Collect(maps.Keys(found)), []string{"add-memories", "add-messages", "add-document", "import"})
+}

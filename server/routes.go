@@ -134,7 +134,14 @@ func (s *Server) forUser(next http.Handler) http.Handler {
 		}
 		if path != mcpPath { // which has streams, and limits the calls of tools itself
 			timeout := s.timeoutOf(path)
-			if timeout == transferTimeout {
+			if timeout != transferTimeout {
+				settle, err := s.spending(ctx)
+				if err != nil {
+					s.fail(w, r, err)
+					return
+				}
+				defer settle()
+			} else {
 				_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + chunkTimeout))
 			}
 			var cancel context.CancelFunc

@@ -113,8 +113,9 @@ type Server struct {
 	logins    *limits // by address
 	shares    *shares // of connections for requests
 	lookups   *shares // of those that find credentials
-	loads     *loads  // memory
-	ingests   *loads  // files that are read and split
+	budgets   *budgets
+	loads     *loads // memory
+	ingests   *loads // files that are read and split
 	audit     *audit
 	transfers *transfers
 	health    health
@@ -160,6 +161,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.limits = newLimits(s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*s.cfg.RequestsPerSecond))))
 	s.totals = newLimits(usersOfKey*s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*usersOfKey*s.cfg.RequestsPerSecond))))
 	s.shares, s.lookups = newShares(s.cfg.Connections, s.cfg.wait), newShares(ownConnections, s.cfg.wait)
+	s.budgets = newBudgets(s.cfg.Connections)
 	s.logins = newLimits(loginsPerSecond, 10*loginsPerSecond)
 	s.audit = newAudit(func(ctx context.Context, entries []store.Access) error {
 		return store.LogAccess(ctx, s.own, entries)

@@ -92,6 +92,7 @@ func (s *Server) begin(r *http.Request, c caller) (_ context.Context, end func()
 		leave()
 		return nil, nil, err
 	}
+	c.budgets = s.budgets
 	return context.WithValue(r.Context(), callerKey{}, c), func() { c.share.requests.Release(1); leave() }, nil
 }
 
@@ -117,10 +118,11 @@ func (s *share) connect(ctx context.Context) (done func(), err error) {
 	}), nil
 }
 
-// beyondShare returns a context for a transfer, whose connections are not those of the caller's share.
+// beyondShare returns a context for a transfer, whose connections are not those of the caller's share, and whose
+// time does not count.
 func beyondShare(ctx context.Context) context.Context {
 	c := callerOf(ctx)
-	c.share = nil
+	c.share, c.budgets = nil, nil
 	return context.WithValue(ctx, callerKey{}, c)
 }
 

@@ -274,11 +274,17 @@ func (s *Server) importLines(ctx context.Context, user string, in *struct {
 	SkipBad bool   `query:"skip_bad" doc:"Skip and count bad lines, such as traits and the history of an export"`
 	Type    string `query:"memory_type" enum:"fact,episodic,document" default:"episodic" doc:"Of lines that do not say"`
 }) (Imported, error) {
-	done, err := s.transfers.begin("import", callerOf(ctx), keyImports)
+	who := callerOf(ctx)
+	done, err := s.transfers.begin("import", who, keyImports)
 	if err != nil {
 		return Imported{}, err
 	}
 	defer done()
+	settle, err := s.spending(ctx)
+	if err != nil {
+		return Imported{}, err
+	}
+	settle() // it may take long, and counts by its rows
 	file, rest, err := s.stage(ctx, user, &limited{Reader: in.body, left: maxImport})
 	if err != nil {
 		return Imported{}, s.unstage(ctx, file, err)
@@ -300,6 +306,7 @@ func (s *Server) importLines(ctx context.Context, user string, in *struct {
 		}
 		return file.Delete(ctx, tx)
 	})
+	who.later(int(report.New))
 	return Imported{report.Lines, report.Memories, report.New, report.Bad}, s.unstage(ctx, file, err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"sync"
@@ -17,10 +18,18 @@ import (
 
 // Trust marks the connection of a request as one that has sent a valid credential.
 func Trust(ctx context.Context) {
-	if c, ok := ctx.Value(clientKey{}).(*client); ok {
-		c.trusted.Store(true)
+	if c, ok := ctx.Value(clientKey{}).(*client); ok && !c.trusted.Swap(true) {
+		c.all.trust(c)
 	}
 }
+
+// New connections of one remote address whose clients show no valid credential are served at this rate after a burst;
+// others wait, but no longer than strangerWait. A flood of them would take time from everyone.
+const (
+	strangersPerSecond = 50
+	strangersBurst     = 100
+	strangerWait       = headerTimeout / 2
+)
 
 type clientKey struct{}
 
@@ -30,13 +39,41 @@ type client struct {
 	from    netip.Prefix // not valid for a proxy
 	all     *clients
 	place   *list.Element
+	wait    time.Duration // before the first byte is read
+	gone    chan struct{}
 	trusted atomic.Bool
 	idle    atomic.Bool
+}
+
+// Read reads after the wait.
+func (c *client) Read(p []byte) (int, error) {
+	if c.wait > 0 {
+		select {
+		case <-time.After(c.wait):
+		case <-c.gone:
+		}
+		c.wait = 0
+	}
+	return c.Conn.Read(p)
 }
 
 func (c *client) Close() error {
 	c.all.remove(c)
 	return c.Conn.Close()
+}
+
+// origin is one remote address.
+type origin struct {
+	open      int
+	strangers float64 // connections without a valid credential, less those that time has forgiven
+	at        time.Time
+}
+
+// now forgives strangers for the time that has passed.
+func (o *origin) now() *origin {
+	now := time.Now()
+	o.strangers, o.at = max(0, o.strangers-strangersPerSecond*now.Sub(o.at).Seconds()), now
+	return o
 }
 
 // CloseWrite lets http.Server answer a client whose request it does not read to the end.
@@ -56,7 +93,7 @@ type clients struct {
 
 	mu   sync.Mutex
 	open list.List // of *client, the oldest first
-	each map[netip.Prefix]int
+	each map[netip.Prefix]*origin
 }
 
 // warnEvery is how often a problem that repeats is logged.
@@ -65,7 +102,7 @@ const warnEvery = 10 * time.Second
 func newClients(cfg Config) *clients {
 	c := &clients{max: cfg.MaxClients, perAddress: cfg.MaxPerAddress, proxy: cfg.Proxy, log: cfg.Logger,
 		full: rate.Sometimes{Interval: warnEvery}, failing: rate.Sometimes{Interval: warnEvery},
-		each: map[netip.Prefix]int{}}
+		each: map[netip.Prefix]*origin{}}
 	if c.max == 0 {
 		c.max = 100
 	}
@@ -86,16 +123,17 @@ func Network(address netip.Addr) netip.Prefix {
 // add adds a connection and returns it, or nil if there is no place for it. In that case the new connection is closed;
 // otherwise another one may be closed to make room.
 func (l *clients) add(connection net.Conn) *client {
-	c := &client{Conn: connection, all: l}
+	c := &client{Conn: connection, all: l, gone: make(chan struct{})}
 	if remote, err := netip.ParseAddrPort(connection.RemoteAddr().String()); err == nil &&
 		(l.proxy == nil || !l.proxy(remote.Addr().Unmap())) {
 		c.from = Network(remote.Addr())
 	}
 	l.mu.Lock()
+	from := l.origin(c.from)
 	var other *client
 	fits := true
 	switch {
-	case c.from.IsValid() && l.each[c.from] >= l.perAddress:
+	case c.from.IsValid() && from.open >= l.perAddress:
 		other = l.worst(func(o *client) bool { return o.from == c.from })
 		fits = other != nil
 	case l.open.Len() >= l.max:
@@ -107,7 +145,11 @@ func (l *clients) add(connection net.Conn) *client {
 	}
 	if fits {
 		c.place = l.open.PushBack(c)
-		l.each[c.from]++
+		from.open++
+		if c.from.IsValid() {
+			c.wait = min(strangerWait, time.Duration((from.strangers-strangersBurst)/strangersPerSecond*float64(time.Second)))
+			from.strangers++
+		}
 	}
 	l.mu.Unlock()
 	if fits && other == nil {
@@ -152,9 +194,28 @@ func (l *clients) removeLocked(c *client) {
 	}
 	l.open.Remove(c.place)
 	c.place = nil
-	if l.each[c.from]--; l.each[c.from] == 0 {
-		delete(l.each, c.from)
+	close(c.gone)
+	l.each[c.from].open--
+}
+
+// trust forgives a connection.
+func (l *clients) trust(c *client) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.place != nil {
+		l.each[c.from].strangers--
 	}
+}
+
+// origin returns what is known about a remote address. It is called with the clients locked.
+func (l *clients) origin(from netip.Prefix) *origin {
+	if l.each[from] == nil {
+		if len(l.each) >= 2*l.max { // most of them have no connection
+			maps.DeleteFunc(l.each, func(_ netip.Prefix, o *origin) bool { return o.open == 0 && o.now().strangers == 0 })
+		}
+		l.each[from] = &origin{}
+	}
+	return l.each[from].now()
 }
 
 // limited accepts connections within the limits.

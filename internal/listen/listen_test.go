@@ -315,3 +315,24 @@ func TestServersAreThisPackages(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"../../internal/listen/listen.go"}, found)
 }
+
+// Many new connections of one address take turns, unless their clients have shown a credential.
+func TestStrangersTakeTurns(t *testing.T) {
+	t.Parallel()
+	const many = 600
+	flood := func(handler http.HandlerFunc) time.Duration {
+		address := serve(t, listen.Config{Handler: handler, MaxClients: 2 * many})
+		begun := time.Now()
+		for range many / 6 {
+			var each sync.WaitGroup
+			for range 6 {
+				each.Go(func() { closed(t, "flood", dial(t, address, "GET / HTTP/1.0\r\n\r\n")) })
+			}
+			each.Wait()
+		}
+		return time.Since(begun)
+	}
+	const turns = (many - 100) / 50 * time.Second
+	require.GreaterOrEqual(t, flood(func(http.ResponseWriter, *http.Request) {}), turns-time.Second)
+	require.Less(t, flood(func(_ http.ResponseWriter, r *http.Request) { listen.Trust(r.Context()) }), turns)
+}
