@@ -190,3 +190,38 @@ func TestExtremeNumbers(t *testing.T) {
 	}
 	require.Greater(t, sent, 300)
 }
+
+// Every number, time and object that a tool takes is refused or stored; no call fails, then or later.
+func TestExtremeArguments(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *server.Config) { c.RequestsPerSecond = 1e6 })
+	m := b.over(t, b.key(t, store.RolePerson, "ada"), "/mcp", generations[1])
+	sent := 0
+	for tool, err := range m.session.Tools(t.Context(), nil) {
+		require.NoError(t, err)
+		var arguments schema
+		require.NoError(t, json.Unmarshal([]byte(jsonText(t, tool.InputSchema)), &arguments))
+		for path, values := range (api{}).places(arguments) {
+			for _, value := range values {
+				if !json.Valid([]byte(value)) {
+					continue
+				}
+				a := must[server.Added](m, "add_memory", object{"content": fmt.Sprint("Boat ", sent, " sails.")})
+				call := jsonText(t, placed(callsOf(tool, []any{a.ID.String()})[0], strings.Split(path, "/")))
+				call = strings.Replace(call, `"`+here+`"`, value, 1)
+				text, _ := m.call(tool.Name, json.RawMessage(call))
+				require.NotContains(t, text, "unexpected error", "%s %s", tool.Name, call)
+				sent++
+			}
+		}
+	}
+	require.Greater(t, sent, 100)
+	b.work(t)
+	for _, tool := range []string{"search_memories", "get_context", "list_memories", "list_traits"} {
+		text, isError := m.call(tool, object{})
+		if tool == "search_memories" {
+			text, isError = m.call(tool, object{"query": "boat"})
+		}
+		require.False(t, isError, text)
+	}
+}
