@@ -1,5 +1,5 @@
 -- Erasures that are still open: transactions that began before one committed may store rows of the user afterwards. They
--- are deleted too (sql/code/085_erase.sql), by the time at which the transaction that stored them began.
+-- are deleted too (sql/code/085_erase_open.sql), by the time at which the transaction that stored them began.
 
 create table oxbow.open_erasures (
   user_id    text not null,
