@@ -59,7 +59,10 @@ func (b *budgets) began(took time.Duration) {
 	b.lately += (min(took, 20*b.best) - b.lately) / 16
 }
 
-func (b *budgets) busy() bool { return b.lately > busyFactor*b.best }
+// busy reports whether the database is, as far as somebody has just seen it.
+func (b *budgets) busy(now time.Time) bool {
+	return b.lately > busyFactor*b.best && now.Sub(b.measured) < othersHere
+}
 
 // of returns the budget of a caller as it is now. It is called with the budgets locked.
 func (b *budgets) of(whose bucket, now time.Time) *budget {
@@ -115,7 +118,7 @@ func (b *budgets) admit(whose bucket) (expected, wait time.Duration) {
 	b.last[0].at = now
 	its := b.of(whose, now)
 	over := its.owed + its.running - timeBurst
-	if over > 0 && now.Sub(b.last[1].at) < othersHere && (b.busy() || its.n > 0) {
+	if over > 0 && now.Sub(b.last[1].at) < othersHere && (b.busy(now) || its.n > 0) {
 		return 0, min(maxOwed, time.Duration(float64(over)/b.rate)+time.Millisecond)
 	}
 	its.running += its.usual
@@ -131,13 +134,28 @@ func (b *budgets) finish(whose bucket, expected time.Duration) {
 	its.n--
 }
 
-// spend counts time that a request has used.
+// spend counts time that a request has used, and less of it if the database was slow, which is not this caller's doing
+// alone.
 func (b *budgets) spend(whose bucket, used time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.lately > busyFactor*b.best {
+		used = time.Duration(float64(used) * float64(busyFactor*b.best) / float64(b.lately))
+	}
 	its := b.of(whose, time.Now())
-	its.owed = min(its.owed+used, timeBurst+time.Duration(b.rate*float64(maxOwed)))
 	its.usual = max(used, its.usual-(its.usual-used)/8)
+	b.owe(its, used)
+}
+
+func (b *budgets) owe(its *budget, used time.Duration) {
+	its.owed = min(its.owed+used, timeBurst+time.Duration(b.rate*float64(maxOwed)))
+}
+
+// spendLater counts rows that a request has stored and that cause jobs.
+func (b *budgets) spendLater(whose bucket, rows int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.owe(b.of(whose, time.Now()), time.Duration(rows)*perRow)
 }
 
 // spending waits until a request of the caller may begin, which uses time until settle is called.
@@ -156,8 +174,12 @@ func (c caller) used(took time.Duration) {
 	}
 }
 
-// later counts rows that cause jobs.
-func (c caller) later(rows int) { c.used(time.Duration(rows) * perRow) }
+// later counts rows that a request of the caller has stored and that cause jobs.
+func (c caller) later(rows int) {
+	if c.budgets != nil {
+		c.budgets.spendLater(c.bucket(), rows)
+	}
+}
 
 // timed returns done, which also counts the time until it is called.
 func (c caller) timed(begun time.Time, done func()) func() {

@@ -209,4 +209,9 @@ func TestIssuerWithoutKeys(t *testing.T) {
 	require.Equal(t, 503, status())
 	i.down.Store(false)
 	require.Eventually(t, func() bool { return status() == 200 }, waitAtMost, tick)
+
+	// Meanwhile an address pays for its tokens, which may all be forged.
+	b = setup(t, func(c *server.Config) { c.Issuer, c.Audience, c.RequestsPerSecond = i.url, "oxbow", 0.001 })
+	i.down.Store(true)
+	require.Equal(t, []int{503, 429}, []int{status(), status()})
 }
