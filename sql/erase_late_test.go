@@ -256,3 +256,22 @@ func keys[V any](m map[string]V) (names []string) {
 	}
 	return names
 }
+
+// Many open erasures end a few at a time, and none is left out.
+func TestManyOpenErasures(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	dsn := pool.Config().ConnString()
+	older, eraser := connect(t, dsn), connect(t, dsn)
+	exec(t, older, "begin")
+	exec(t, older, `insert into oxbow.memories (user_id, id, content)
+		select 'ada', md5('late ' || n)::uuid, 'Late boat ' || n from generate_series(1, 120) n`)
+	for n := range 120 {
+		exec(t, eraser, `select oxbow.erase_memory('ada', md5('late ' || $1::int)::uuid)`, n+1)
+	}
+	const finish = `select open from oxbow.finish_erasures('ada')`
+	require.Equal(t, 120, one[int](t, eraser, finish))
+	exec(t, older, "commit")
+	require.Equal(t, []int{20, 0}, []int{one[int](t, eraser, finish), one[int](t, eraser, finish)})
+	require.Equal(t, 0, one[int](t, eraser, `select count(*)::int from oxbow.memories where user_id = 'ada'`))
+}
