@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The limits of the time that the requests of one key for one user may take while others use the server too.
+// The limits of the time that the requests of one key for one user may take while others are there who take less.
 const (
 	timeShare  = 40 // a fortieth of what all connections could give
 	timeBurst  = 300 * time.Millisecond
@@ -19,14 +19,14 @@ const (
 )
 
 // budgets share time between callers. Whoever used more than a share of it may have one request at a time and, if the
-// database is busy, must wait, unless nobody else is there.
+// database is busy, must wait, as long as somebody is there who used less.
 type budgets struct {
 	rate float64 // seconds that a caller may use in a second
 
-	mu    sync.Mutex
-	each  map[bucket]*budget
-	swept time.Time
-	last  [2]struct { // different callers, the latest first
+	mu     sync.Mutex
+	each   map[bucket]*budget
+	swept  time.Time
+	modest [2]struct { // the latest two callers who owe little, the latest first
 		whose bucket
 		at    time.Time
 	}
@@ -102,9 +102,18 @@ func (b *budgets) begin(ctx context.Context, whose bucket, patience time.Duratio
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(min(wait, left, timeCheck)): // meanwhile the others may have gone
+		case <-time.After(min(wait, left, timeCheck)): // meanwhile the others may have left
 		}
 	}
+}
+
+// disturbs reports whether somebody else who owes little is there.
+func (b *budgets) disturbs(whose bucket, now time.Time) bool {
+	other := b.modest[0]
+	if other.whose == whose {
+		other = b.modest[1]
+	}
+	return now.Sub(other.at) < othersHere
 }
 
 // admit counts a request of a caller as one of the usual length, or returns how long it must wait.
@@ -112,13 +121,15 @@ func (b *budgets) admit(whose bucket) (expected, wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if b.last[0].whose != whose {
-		b.last[1], b.last[0].whose = b.last[0], whose
-	}
-	b.last[0].at = now
 	its := b.of(whose, now)
 	over := its.owed + its.running - timeBurst
-	if over > 0 && now.Sub(b.last[1].at) < othersHere && (b.busy(now) || its.n > 0) {
+	switch {
+	case over <= 0:
+		if b.modest[0].whose != whose {
+			b.modest[1], b.modest[0].whose = b.modest[0], whose
+		}
+		b.modest[0].at = now
+	case b.disturbs(whose, now) && (b.busy(now) || its.n > 0):
 		return 0, min(maxOwed, time.Duration(float64(over)/b.rate)+time.Millisecond)
 	}
 	its.running += its.usual

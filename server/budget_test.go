@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,12 +41,15 @@ func TestBudgets(t *testing.T) {
 	t.Parallel()
 	mallory, ada := bucket{user: "mallory"}, bucket{user: "ada"}
 	for name, c := range map[string]struct {
-		others, busy bool
-		most, least  int // seconds used in a minute
+		other       time.Duration // that another user's requests take
+		busy        bool
+		most, least int // seconds used in a minute
 	}{
-		"alone":                 {false, true, 60, 60},
-		"beside others":         {true, false, 60, 60},
-		"beside others, busily": {true, true, 22, 15},
+		"alone":                    {0, true, 60, 60},
+		"beside another":           {5 * time.Millisecond, false, 60, 60},
+		"beside another, busily":   {5 * time.Millisecond, true, 22, 15},
+		"beside its equal":         {time.Second, false, 60, 60},
+		"beside its equal, busily": {time.Second, true, 60, 55},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +58,7 @@ func TestBudgets(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan struct{})
 				b.began(time.Millisecond)
-				if c.others {
+				if c.other > 0 {
 					go func() {
 						defer close(done)
 						for n := 0; ctx.Err() == nil; n++ {
@@ -63,7 +67,7 @@ func TestBudgets(t *testing.T) {
 								took = 5 * time.Millisecond
 							}
 							b.began(took)
-							require.True(t, b.request(t, ada, took), "ada waits")
+							assert.True(t, b.request(t, ada, c.other), "ada waits")
 							time.Sleep(100 * time.Millisecond)
 						}
 					}()
@@ -72,7 +76,7 @@ func TestBudgets(t *testing.T) {
 				ran := b.paying(t, mallory, 100*time.Millisecond)
 				require.LessOrEqual(t, ran, 10*c.most)
 				require.GreaterOrEqual(t, ran, 10*c.least)
-				if cancel(); c.others {
+				if cancel(); c.other > 0 {
 					<-done
 				}
 			})
