@@ -14,11 +14,11 @@ import (
 
 // caller is who makes a request, and the user whom it concerns.
 type caller struct {
-	role    store.Role
-	key     uuid.UUID // uuid.Nil for a token
-	user    string    // "" if an app or an operator names none
-	share   *share    // nil without a limit
-	budgets *budgets  // nil without a limit
+	role     store.Role
+	key      uuid.UUID // uuid.Nil for a token
+	user     string    // "" if an app or an operator names none
+	share    *share    // nil without a limit
+	spending *spending // nil without a limit
 }
 
 type callerKey struct{}

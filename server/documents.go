@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -57,6 +56,10 @@ func (s *Server) addDocument(ctx context.Context, user string, in *struct {
 	if mediaType, err := document.MediaType(d.Path, d.MediaType, []byte(head)); err == nil && mediaType == document.PDF {
 		return documents.Report{}, store.Invalid("content", nil, "must be text, Markdown or HTML: oxbow ingest reads PDF files")
 	}
+	spending := callerOf(ctx).spending
+	if err := spending.begin(ctx); err != nil {
+		return documents.Report{}, err
+	}
 	ingest := s.ingests.begin(callerOf(ctx))
 	defer ingest.end()
 	if err := ingest.take(1); err != nil {
@@ -67,9 +70,8 @@ func (s *Server) addDocument(ctx context.Context, user string, in *struct {
 	if d.Metadata != nil {
 		f.Metadata = d.Metadata
 	}
-	begun := time.Now()
+	defer spending.computing()()
 	report, err := documents.Ingest(ctx, s.client, f)
-	callerOf(ctx).used(time.Since(begun)) // reading and splitting compute, beside the time of the database
-	callerOf(ctx).later(report.Added)
+	spending.later(report.Added)
 	return report, err
 }

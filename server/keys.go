@@ -90,20 +90,30 @@ func (g guarded) BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, er
 	if c.key != uuid.Nil {
 		options.BeginQuery += "; select oxbow.check_api_key('" + c.key.String() + "')"
 	}
-	done, err := c.share.connect(ctx)
+	done, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	begun := time.Now()
 	tx, err := g.Pool.BeginTx(ctx, options)
 	if err != nil {
 		done()
 		return nil, err
 	}
-	if c.budgets != nil {
-		c.budgets.began(time.Since(begun))
+	return sharedTx{tx, c.timed(done)}, nil
+}
+
+// connect waits until the caller may use time and a connection.
+func (c caller) connect(ctx context.Context) (done func(), err error) {
+	if err := c.spending.begin(ctx); err != nil {
+		return nil, err
 	}
-	return sharedTx{tx, c.timed(begun, done)}, nil
+	return c.share.connect(ctx)
+}
+
+// timed returns done, which also counts the time until it is called.
+func (c caller) timed(done func()) func() {
+	begun := time.Now()
+	return sync.OnceFunc(func() { c.spending.used(time.Since(begun)); done() })
 }
 
 // sharedTx gives its connection back to the caller's share.
@@ -140,11 +150,16 @@ func (g guarded) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResul
 		check := &pgx.QueuedQuery{SQL: store.CheckAPIKey, Arguments: []any{c.key}}
 		batch.QueuedQueries = append([]*pgx.QueuedQuery{check}, batch.QueuedQueries...)
 	}
-	done, err := c.share.connect(ctx)
+	done, err := c.connect(ctx)
 	if err != nil {
 		return refusedBatch{err: err}
 	}
-	return sharedBatch{g.Pool.SendBatch(ctx, batch), c.timed(time.Now(), done)}
+	conn, err := g.Pool.Acquire(ctx)
+	if err != nil {
+		done()
+		return refusedBatch{err: err}
+	}
+	return sharedBatch{conn.SendBatch(ctx, batch), c.timed(func() { conn.Release(); done() })}
 }
 
 // sharedBatch gives its connection back to the caller's share.

@@ -84,7 +84,7 @@ func (l *limits) take(whose bucket) error {
 	reservation := limiter.ReserveN(now, 1)
 	if wait := reservation.DelayFrom(now); wait > 0 {
 		reservation.CancelAt(now)
-		return &retryAfter{wait}
+		return &retryAfter{wait: wait}
 	}
 	return nil
 }
@@ -92,13 +92,16 @@ func (l *limits) take(whose bucket) error {
 // check is take without counting.
 func (l *limits) check(whose bucket) error {
 	if missing := 1 - l.of(whose).Tokens(); missing > 0 {
-		return &retryAfter{time.Duration(missing / float64(l.perSecond) * float64(time.Second))}
+		return &retryAfter{wait: time.Duration(missing / float64(l.perSecond) * float64(time.Second))}
 	}
 	return nil
 }
 
 // retryAfter reports too many requests.
-type retryAfter struct{ wait time.Duration }
+type retryAfter struct {
+	wait   time.Duration
+	waited bool // before the refusal
+}
 
 func (r *retryAfter) Error() string   { return "too many requests: wait as long as Retry-After says" }
 func (r *retryAfter) seconds() string { return strconv.Itoa(int(math.Ceil(r.wait.Seconds()))) }
@@ -106,10 +109,10 @@ func (r *retryAfter) seconds() string { return strconv.Itoa(int(math.Ceil(r.wait
 // delay makes a client wait that has sent too many requests before it learns so. Otherwise refusing those that it sends
 // at once would cost more than requests do.
 func (s *Server) delay(ctx context.Context, err error) error {
-	if limited, ok := errors.AsType[*retryAfter](err); ok {
+	if limited, ok := errors.AsType[*retryAfter](err); ok && !limited.waited {
 		select {
 		case <-ctx.Done():
-		case <-time.After(min(limited.wait, s.cfg.wait/2)):
+		case <-time.After(s.cfg.wait / 2):
 		}
 	}
 	return err

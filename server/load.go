@@ -71,7 +71,7 @@ func (l *load) take(n int64) error {
 func (l *load) locked(n int64) error {
 	switch {
 	case l.owned[l.whose]+n > l.each, l.whose.key != uuid.Nil && l.owned[l.ofKey()]+n > l.all*3/4:
-		return &retryAfter{time.Second}
+		return &retryAfter{wait: time.Second}
 	case l.held+n > l.all:
 		return errBusy
 	}

@@ -134,10 +134,7 @@ func (m *mcpServer) as(ctx context.Context, r mcp.Request, operation string,
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, who), m.cfg.timeout)
 	defer cancel()
-	settle, err := m.spending(ctx)
-	if err != nil {
-		return errors.New(textOf(m.problem(ctx, err)))
-	}
+	ctx, settle := m.spends(ctx)
 	defer settle()
 	load := m.loads.begin(who)
 	defer load.end()

@@ -133,7 +133,7 @@ func (s *Server) addMemories(ctx context.Context, user string, in *struct {
 	}
 	return once(ctx, s, user, in.Once, "add-memories", in.Body, func(c *oxbow.Client) (list[Added], error) {
 		ids, err := c.RememberMany(ctx, memories)
-		callerOf(ctx).later(len(ids))
+		callerOf(ctx).spending.later(len(ids))
 		added := make([]Added, len(ids))
 		for i, id := range ids {
 			added[i] = Added{id, id}

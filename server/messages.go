@@ -60,8 +60,9 @@ func (s *Server) addMessages(ctx context.Context, user string, in *struct {
 		messages[i] = oxbow.NewMessage{ID: m.ID, UserID: user, SessionID: m.SessionID, Role: m.Role, Speaker: m.Speaker,
 			Content: m.Content, At: m.CreatedAt, Metadata: m.Metadata, Sensitivity: m.Sensitivity}
 	}
-	callerOf(ctx).later(len(messages))
-	return listed(s.client.AddMessages(ctx, messages))
+	ids, err := s.client.AddMessages(ctx, messages)
+	callerOf(ctx).spending.later(len(ids))
+	return listed(ids, err)
 }
 
 func (s *Server) deleteMessages(ctx context.Context, user string, in *struct {

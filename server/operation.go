@@ -78,7 +78,7 @@ func handle[I, O any](s *Server, o huma.Operation, f func(ctx context.Context, i
 	huma.Register(s.api, o, func(ctx context.Context, in *I) (*body[O], error) {
 		out, err := f(ctx, in)
 		if err != nil {
-			return nil, withHeaders(s.problem(ctx, err))
+			return nil, withHeaders(s.problem(ctx, err), err)
 		}
 		return &body[O]{out}, nil
 	})

@@ -58,11 +58,7 @@ func (h pagesHost) Begin(r *http.Request, session store.PageSession) (context.Co
 	if err != nil {
 		return nil, nil, err
 	}
-	settle, err := h.spending(ctx)
-	if err != nil {
-		end()
-		return nil, nil, err
-	}
+	ctx, settle := h.spends(ctx)
 	l := h.loads.begin(c)
 	return l.metered(ctx), func() { l.end(); settle(); end() }, nil
 }

@@ -117,11 +117,15 @@ func shown(err error, status int) string {
 // retrySoon is the Retry-After, in seconds, of what may soon work again.
 const retrySoon = "1"
 
-// withHeaders adds the headers of a problem inside huma.
-func withHeaders(p huma.StatusError) error {
+// withHeaders adds the headers of an error's problem inside huma.
+func withHeaders(p huma.StatusError, err error) error {
 	switch p.GetStatus() {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {retrySoon}})
+		after := retrySoon
+		if limited, ok := errors.AsType[*retryAfter](err); ok {
+			after = limited.seconds()
+		}
+		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {after}})
 	case http.StatusUnauthorized: // the key ended while it was remembered
 		return huma.ErrorWithHeaders(p, http.Header{"WWW-Authenticate": {challenge + invalidToken}})
 	}
@@ -131,7 +135,7 @@ func withHeaders(p huma.StatusError) error {
 // refuse answers with a problem before an operation begins, or instead of its stream.
 func (s *Server) refuse(ctx huma.Context, err error) {
 	p := s.problem(ctx.Context(), err)
-	if headers, ok := errors.AsType[huma.HeadersError](withHeaders(p)); ok {
+	if headers, ok := errors.AsType[huma.HeadersError](withHeaders(p, err)); ok {
 		for name, values := range headers.GetHeaders() {
 			ctx.SetHeader(name, values[0])
 		}

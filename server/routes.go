@@ -133,15 +133,11 @@ func (s *Server) forUser(next http.Handler) http.Handler {
 			}
 		}
 		if path != mcpPath { // which has streams, and limits the calls of tools itself
+			var settle func()
+			ctx, settle = s.spends(ctx)
+			defer settle()
 			timeout := s.timeoutOf(path)
-			if timeout != transferTimeout {
-				settle, err := s.spending(ctx)
-				if err != nil {
-					s.fail(w, r, err)
-					return
-				}
-				defer settle()
-			} else {
+			if timeout == transferTimeout {
 				_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + chunkTimeout))
 			}
 			var cancel context.CancelFunc

@@ -161,7 +161,11 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.limits = newLimits(s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*s.cfg.RequestsPerSecond))))
 	s.totals = newLimits(usersOfKey*s.cfg.RequestsPerSecond, max(1, int(math.Ceil(2*usersOfKey*s.cfg.RequestsPerSecond))))
 	s.shares, s.lookups = newShares(s.cfg.Connections, s.cfg.wait), newShares(ownConnections, s.cfg.wait)
-	s.budgets = newBudgets(s.cfg.Connections)
+	s.budgets = newBudgets(s.cfg.Connections, func() error {
+		ctx, cancel := context.WithTimeout(s.stopping, time.Second)
+		defer cancel()
+		return s.own.Ping(ctx)
+	})
 	s.logins = newLimits(loginsPerSecond, 10*loginsPerSecond)
 	s.audit = newAudit(func(ctx context.Context, entries []store.Access) error {
 		return store.LogAccess(ctx, s.own, entries)

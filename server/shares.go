@@ -92,7 +92,6 @@ func (s *Server) begin(r *http.Request, c caller) (_ context.Context, end func()
 		leave()
 		return nil, nil, err
 	}
-	c.budgets = s.budgets
 	return context.WithValue(r.Context(), callerKey{}, c), func() { c.share.requests.Release(1); leave() }, nil
 }
 
@@ -122,7 +121,7 @@ func (s *share) connect(ctx context.Context) (done func(), err error) {
 // time does not count.
 func beyondShare(ctx context.Context) context.Context {
 	c := callerOf(ctx)
-	c.share, c.budgets = nil, nil
+	c.share, c.spending = nil, nil
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
@@ -134,7 +133,7 @@ func (s *share) turn(ctx context.Context, of *semaphore.Weighted, n int64) error
 	waiting, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
 	if err := of.Acquire(waiting, n); err != nil && ctx.Err() == nil {
-		return &retryAfter{time.Second}
+		return &retryAfter{wait: time.Second, waited: true}
 	} else if err != nil {
 		return err
 	}

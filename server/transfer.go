@@ -154,7 +154,8 @@ func (p *pace) count(begun time.Time, n int) {
 func (s *Server) export(ctx context.Context, _ *nothing) (*huma.StreamResponse, error) {
 	who := callerOf(ctx)
 	if who.user == "" {
-		return nil, withHeaders(s.problem(ctx, errNoUser("/export")))
+		err := errNoUser("/export")
+		return nil, withHeaders(s.problem(ctx, err), err)
 	}
 	entry, _ := ctx.Value(accessKey{}).(*access)
 	return &huma.StreamResponse{Body: func(out huma.Context) {
@@ -280,11 +281,10 @@ func (s *Server) importLines(ctx context.Context, user string, in *struct {
 		return Imported{}, err
 	}
 	defer done()
-	settle, err := s.spending(ctx)
-	if err != nil {
+	if err := who.spending.begin(ctx); err != nil {
 		return Imported{}, err
 	}
-	settle() // it may take long, and counts by its rows
+	who.spending.settle() // it may take long, and counts by its rows
 	file, rest, err := s.stage(ctx, user, &limited{Reader: in.body, left: maxImport})
 	if err != nil {
 		return Imported{}, s.unstage(ctx, file, err)
@@ -306,7 +306,7 @@ func (s *Server) importLines(ctx context.Context, user string, in *struct {
 		}
 		return file.Delete(ctx, tx)
 	})
-	who.later(int(report.New))
+	who.spending.later(int(report.New))
 	return Imported{report.Lines, report.Memories, report.New, report.Bad}, s.unstage(ctx, file, err)
 }
 

@@ -23,12 +23,14 @@ func Trust(ctx context.Context) {
 	}
 }
 
-// New connections of one remote address whose clients show no valid credential are served at this rate after a burst;
-// others wait, but no longer than strangerWait. A flood of them would take time from everyone.
+// New connections of a remote address whose clients show no valid credential are served at this rate after a burst;
+// others wait, but no longer than strangerWait. A flood of them would take time from everyone. An address from which a
+// valid credential came lately is friendly: others there must not wait for strangers.
 const (
 	strangersPerSecond = 50
 	strangersBurst     = 100
 	strangerWait       = headerTimeout / 2
+	friendly           = time.Minute
 )
 
 type clientKey struct{}
@@ -67,6 +69,7 @@ type origin struct {
 	open      int
 	strangers float64 // connections without a valid credential, less those that time has forgiven
 	at        time.Time
+	trusted   time.Time // when a connection last showed a valid credential
 }
 
 // now forgives strangers for the time that has passed.
@@ -146,9 +149,9 @@ func (l *clients) add(connection net.Conn) *client {
 	if fits {
 		c.place = l.open.PushBack(c)
 		from.open++
-		if c.from.IsValid() {
-			c.wait = min(strangerWait, time.Duration((from.strangers-strangersBurst)/strangersPerSecond*float64(time.Second)))
-			from.strangers++
+		if c.from.IsValid() && time.Since(from.trusted) > friendly {
+			c.wait = time.Duration((from.strangers - strangersBurst) / strangersPerSecond * float64(time.Second))
+			from.strangers = min(from.strangers+1, strangersBurst+strangersPerSecond*strangerWait.Seconds())
 		}
 	}
 	l.mu.Unlock()
@@ -203,7 +206,8 @@ func (l *clients) trust(c *client) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.place != nil {
-		l.each[c.from].strangers--
+		from := l.each[c.from]
+		from.strangers, from.trusted = from.strangers-1, time.Now()
 	}
 }
 
