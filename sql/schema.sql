@@ -1371,14 +1371,11 @@ CREATE TABLE oxbow.memory_sources (
     session_id text NOT NULL,
     message_id uuid,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    id uuid DEFAULT gen_random_uuid() NOT NULL
+    message_key uuid GENERATED ALWAYS AS (COALESCE(message_id, '00000000-0000-0000-0000-000000000000'::uuid)) STORED NOT NULL
 );
 
 ALTER TABLE ONLY oxbow.memory_sources
-    ADD CONSTRAINT memory_sources_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY oxbow.memory_sources
-    ADD CONSTRAINT memory_sources_user_id_memory_type_memory_id_session_id_mes_key UNIQUE NULLS NOT DISTINCT (user_id, memory_type, memory_id, session_id, message_id);
+    ADD CONSTRAINT memory_sources_pkey PRIMARY KEY (user_id, memory_type, memory_id, session_id, message_key);
 
 CREATE INDEX memory_sources_session_idx ON oxbow.memory_sources USING btree (user_id, session_id);
 
